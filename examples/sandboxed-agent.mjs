@@ -1,9 +1,9 @@
-// Runs Qwen Code in a sandbox in which only its model can be reached. A server of the tests stands for the model.
+// Runs Qwen Code in a sandbox that can reach only its model. A test server plays the model.
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { PROGRAM_DEFINITIONS } from "@budgie/acp";
+import { PROGRAM_HIDDEN_PATHS } from "@budgie/acp";
 import { createOwner, createSessionId } from "@budgie/core";
 import { createDockerRunner } from "@budgie/runner-docker";
 import { createFakeLlm } from "@budgie/testkit";
@@ -16,7 +16,7 @@ const command = {
   env: { OPENAI_API_KEY: "none", OPENAI_BASE_URL: `https://llm.test:${port}/v1`, OPENAI_MODEL: "fake" },
   projections: [],
   home: [{ path: ".qwen/settings.json", content: '{ "security": { "auth": { "selectedType": "openai" } } }' }],
-  hidden: PROGRAM_DEFINITIONS.qwen,
+  hidden: PROGRAM_HIDDEN_PATHS.qwen,
 };
 const hosts = [{ host: "llm.test", port, address: "127.0.0.1", from: "the example" }];
 const access = { workspace: "rw", egress: { mode: "allowlist", hosts }, limits: {} };

@@ -33,9 +33,9 @@ const PROGRAMS = {
   "runner-docker/dist/login/copy-database-main.js": "runner-docker/dist/login/copy-database-main.js",
   "egress/dist/proxy-main.js": "egress/dist/proxy-main.mjs",
 };
-// It has native code.
+// better-sqlite3 has native code.
 const EXTERNAL = ["better-sqlite3"];
-// Loaded late, by a `require` that has to be synchronous, and so in files of their own.
+// Loaded late and synchronously by `require`, so each is in a file of its own.
 const LATE = ["dockerode", "yaml"];
 // Dockerode needs them for SSH and for BuildKit's sessions, which budgie never uses.
 const LEFT_OUT = ["@grpc/grpc-js", "@grpc/proto-loader", "protobufjs", "ssh2"];
@@ -106,7 +106,7 @@ async function bundleLate(folder) {
   return modules;
 }
 
-/** Bundles the programs that are started by themselves, each into one file. */
+/** Bundles the programs that run as processes of their own, each into one file. */
 async function bundlePrograms(folder) {
   const modules = [];
   for (const [from, to] of Object.entries(PROGRAMS)) {
@@ -116,7 +116,7 @@ async function bundlePrograms(folder) {
   return modules;
 }
 
-/** Writes a bundle and returns the files that it was made of. Names and lines are kept for readable stack traces. */
+/** Writes a bundle, and returns the files that it was built from. Names and lines are kept for readable stack traces. */
 async function write(input, output) {
   const build = await rolldown({ ...input, platform: "node" });
   const minify = { compress: true, mangle: false, codegen: { removeWhitespace: false } };
@@ -160,7 +160,7 @@ function requireLate() {
   };
 }
 
-/** Creates a plugin that leaves the SDK's validator out, in whose place budgie passes its own. */
+/** Creates a plugin that leaves out the SDK's validator, which budgie replaces with its own. */
 function leaveOutValidator() {
   return {
     name: "leave-out-validator",

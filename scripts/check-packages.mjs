@@ -1,5 +1,5 @@
-// node scripts/check-packages.mjs: packs the packages as for a release, and checks their manifests (publint) and the types that
-// importers get (attw), which need no types that only this repository installs.
+// node scripts/check-packages.mjs: packs the packages as for a release, and checks their manifests (publint), the types that importers
+// get (attw), and that those types need no `@types` that only this repository installs.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-// All is ESM for Node 20.19, where require() loads it too.
+// All packages are ESM for Node 20.19, in which require() loads ESM too.
 const UNUSED = ["node10", "node16-cjs"];
 
 const folder = mkdtempSync(join(tmpdir(), "budgie-packages-"));

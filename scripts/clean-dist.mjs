@@ -1,4 +1,4 @@
-// node scripts/clean-dist.mjs: removes what the compiler once wrote for sources that are gone, since packages contain all of dist.
+// node scripts/clean-dist.mjs: removes compiled files whose sources are gone, since packages contain all of dist.
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// node scripts/record-demo.mjs: runs the demo, and draws what it prints as docs/demo.svg. It needs what scripts/demo sets up.
+// node scripts/record-demo.mjs: runs the demo, and draws its output as docs/demo.svg. It needs the set-up of scripts/demo.
 // With --check FILE it compares the picture with the output of scripts/demo, and exits with 1 if they differ.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +31,7 @@ async function record() {
 async function check(output) {
   const drawn = readTerminalSvg(await readFile(PICTURE, "utf8")).map(withoutIds);
   const all = (await readFile(output, "utf8")).split("\n").map(withoutMachine).map(toScreenLine).map(withoutIds);
-  // The demo's set-up prints lines before it.
+  // The demo's set-up prints lines before the demo.
   const printed = all.slice(all.indexOf(drawn[0]), all.lastIndexOf(drawn.at(-1)) + 1).filter((line) => line !== "");
   const differences = [
     ...drawn.filter((line) => !printed.includes(line)).map((line) => `- ${line}`),
@@ -42,7 +42,7 @@ async function check(output) {
   process.exitCode = 1;
 }
 
-/** Replaces the folders of the demo, which are temporary ones of this machine, and tabs. */
+/** Replaces tabs, and the demo's temporary folders on this machine. */
 function withoutMachine(line) {
   return line
     .replaceAll("\t", "  ")
@@ -50,7 +50,7 @@ function withoutMachine(line) {
     .replaceAll(/\/[^\s"']*\/budgie-host-home-\w+/g, "/home/me");
 }
 
-/** Replaces what differs from run to run: sessions' ids, and numbers of users and containers. */
+/** Replaces what differs between runs: session ids, and numbers such as those of users and containers. */
 function withoutIds(line) {
   return line.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{9,27}/g, "ID").replaceAll(/\d+/g, "0");
 }

@@ -39,7 +39,7 @@ export const measureAcp = (rounds) =>
     return { rows: [...rows, ...(await measureMemory(place, flags))], over: findOver(rows, LIMITS) };
   });
 
-/** The shell script that gives Codex its model, and becomes it. */
+/** Returns the shell script that configures the model of Codex, and executes Codex. */
 function toScript(port) {
   return `export OPENAI_API_KEY=key; mkdir -p ~/.codex
 cat >~/.codex/config.toml <<END
@@ -64,7 +64,7 @@ async function toFlags({ host }, { caFile, port }, script) {
   return ["--sandbox", "--sandbox-image", IMAGE, "--config", config];
 }
 
-/** Returns the megabytes that a session with an agent that stays takes in budgie, and in its containers. */
+/** Returns the megabytes that a session with a warm agent takes in budgie, and in its containers. */
 async function measureMemory(place, flags) {
   const server = await place.startServer(flags);
   // Modules are loaded by the first turn.

@@ -1,5 +1,5 @@
-// Compares the time of one turn with that of several at once, as the time per turn, so that less is more throughput. Two sides are floors:
-// one hardened container a turn, without a session, and the agent without a container.
+// Compares one turn with several at once by the time per turn; less means more throughput. Two sides are floors: one hardened container for
+// each turn, without a session, and the agent without a container.
 import { setTimeout as sleep } from "node:timers/promises";
 import { LOCAL, READING_MS, SANDBOX, withPlace } from "./lib/bench-place.mjs";
 import { dockerRun, hardenedRun } from "./sides/docker-run.mjs";
@@ -40,7 +40,7 @@ function toTitle(side, count) {
   return `${side}, ${count} at once`;
 }
 
-/** Returns a function that runs turns at once after others of the same sessions: other cases' sessions have had the latest turns. */
+/** Returns a function that runs turns at once, right after others of the same sessions, since other cases have run in between. */
 function afterOthers(turn, count) {
   const run = atOnce(turn, count);
   return async () => {
@@ -49,7 +49,7 @@ function afterOthers(turn, count) {
   };
 }
 
-/** Returns a function that runs turns at once, and resolves to the time a turn. Then it waits like a caller who reads the answers. */
+/** Returns a function that runs turns at once, and resolves to the time per turn. Then it waits like a caller who reads the answers. */
 function atOnce(turn, count) {
   return async () => {
     const began = performance.now();

@@ -1,4 +1,4 @@
-// Compares follow-up turns whose login was renewed, and so is written into the session's database, for databases of several sizes.
+// Compares follow-up turns after a renewal of the login, which is then written into the session's database, for several sizes of it.
 import { join } from "node:path";
 import { openDatabase } from "../../packages/testkit/dist/kiro-cli/state/database.js";
 import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
@@ -24,7 +24,7 @@ export const measureLogin = (rounds) =>
         const began = performance.now();
         await server.followUp(session);
         const took = performance.now() - began;
-        // The base's login stays unchanged in between.
+        // Brings the base's session up to date, so that its measured turns renew no login.
         await server.followUpTurn();
         return [took];
       };
@@ -32,7 +32,7 @@ export const measureLogin = (rounds) =>
     return { rows: toRows(await interleave(cases, rounds), () => BASE), over: [] };
   });
 
-/** Fills the database of a session as its agent would, which takes root and an engine on this machine. */
+/** Fills the database of a session like its agent. Needs root and an engine on this machine. */
 async function fill({ engine: { docker } }, session, megabytes) {
   if (megabytes === 0) return;
   const { Mountpoint } = await docker.getVolume(`budgie-session-${session}`).inspect();

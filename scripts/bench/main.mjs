@@ -1,5 +1,5 @@
 // node scripts/bench/main.mjs [CASE] [ROUNDS]: measures one case, and exits with 1 if it is over a limit. "all" measures every case, and
-// writes results.json and what is made of it; "page" only makes that anew.
+// writes results.json and the page and picture generated from it; "page" only regenerates those.
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { measureAcp } from "./acp.mjs";
@@ -59,7 +59,7 @@ async function measure(title) {
   return { rounds, ...result };
 }
 
-/** Measures every case, also after one that failed, whose earlier figures are dropped. Returns whether all are within their limits. */
+/** Measures every case, even after a failure, and drops the figures of failed ones. Resolves to true if all are within their limits. */
 async function measureAll() {
   const machine = await readMachine();
   const cases = {};

@@ -1,5 +1,5 @@
-// Compares calls of a tool by the SDK's client alone with those through budgie: by its manager and endpoint, and from a sandbox to a server
-// in a container of its own. And first turns of agents with and without a server, with the starts of containers that it adds.
+// Compares tool calls by the SDK's client alone with those through budgie: through its manager and endpoint, and from a sandbox to a server
+// in a container of its own. Also compares first turns of agents with and without a server, and counts the containers that it adds.
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { homedir } from "node:os";
@@ -141,7 +141,7 @@ function toFlags() {
 
 const START = /^POST \S*\/containers\/([^/]+)\/start/;
 
-/** Returns the number of containers that a first turn starts more with a server than without one. */
+/** Returns the number of additional containers that a first turn with a server starts. */
 async function countStarts(place) {
   const started = new Set();
   const proxy = await openEngineProxy(place.engine, (client, engine) => {

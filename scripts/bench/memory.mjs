@@ -1,5 +1,5 @@
-// Measures the memory of a server and of what it keeps: idle, a session, a waiting turn, and while an agent prints 1 GB. Its process is
-// measured once it has been idle, by the resident set that the kernel counts; containers by the engine's count without caches.
+// Measures the memory of an idle server, of a session, of a waiting turn, and while an agent prints 1 GB. The server is measured once it
+// has been idle, by the kernel's resident set size; containers by the engine's count without caches.
 import { setTimeout as sleep } from "node:timers/promises";
 import { AGENT, LOCAL, PROMPT, READING_MS, SANDBOX, withPlace } from "./lib/bench-place.mjs";
 import { median } from "./lib/interleave.mjs";
@@ -51,7 +51,7 @@ async function measureSessions(place) {
   for (let session = 0; session < SESSIONS; session++) last = await server.newSession();
   const after = await settle(server);
   await server.followUp(last);
-  // Containers that wait for a turn are made after the one before.
+  // The container for a next turn is made after the previous turn.
   await sleep(READING_MS);
   const all = await readContainers(place);
   const added = all.filter(({ id }) => !own.some((other) => other.id === id));

@@ -24,6 +24,6 @@ export const measureSessions = () =>
       [EARLY, times.slice(0, COMPARED)],
       [LATE, times.slice(-COMPARED)],
     ]);
-    // Whatever the rounds, it is one run.
+    // There is one run, whatever the number of rounds.
     return { rounds: 1, rows: toRows(compared, () => EARLY), over: [] };
   });

@@ -14,7 +14,7 @@ import { findOver, toRows } from "./lib/table.mjs";
 const PROGRAM = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
 const BASE = "node -e 0";
 const HOME_AGENTS = 3;
-// To initialize, and to list the tools
+// The answers to `initialize` and `tools/list`.
 const ANSWERS = 2;
 /** Limits are multiples of the base. With --sandbox a start includes three requests to the engine */
 const STARTS = [

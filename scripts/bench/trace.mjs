@@ -1,5 +1,5 @@
-// Lists the calls to the engine of a first and of a follow-up turn, as a proxy in front of the engine sees them: when each began, how
-// long it took until its last byte, and how many others were under way when it began. It is no part of "all".
+// Lists a first and a follow-up turn's calls to the engine, as a proxy in front of the engine sees them: when each began, how long it took
+// until its last byte, and how many others were under way when it began. "all" does not include it.
 import { setTimeout as sleep } from "node:timers/promises";
 import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
 import { openEngineProxy } from "./lib/engine-proxy.mjs";

@@ -31,7 +31,7 @@ export const measureTurns = (rounds) =>
     return { rows, over: findOver(rows, LIMITS) };
   });
 
-/** Takes a turn, and then the time of a caller who reads the answer. */
+/** Runs a turn, and then waits like a caller who reads the answer. */
 async function readAnswer(turn) {
   const began = performance.now();
   await turn();

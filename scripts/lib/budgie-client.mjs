@@ -37,7 +37,7 @@ function toPlaces({ agentsDir, promptsDir, dataDir }) {
   return ["--agents-dir", agentsDir, "--prompts-dir", promptsDir, "--kiro-data-dir", dataDir];
 }
 
-/** Returns the environment of a budgie with a sample home, but the real engine, which the real home's configuration may name. */
+/** Returns the environment of a budgie with a sample home but the real engine, which the real home's configuration may name. */
 function toEnvironment({ home }, { url }) {
   const passed = Object.entries(process.env).filter(([name]) => /^(?:PATH|LANG|TERM|TMPDIR|DOCKER_.*)$/.test(name));
   const engine = url.startsWith("unix:") ? { DOCKER_HOST: url } : {};

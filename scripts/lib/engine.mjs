@@ -1,4 +1,4 @@
-// The scripts' access to the container engine, which is found like budgie's, so that both use the same one.
+// The scripts' access to the container engine. It is found like budgie's engine, so that both use the same one.
 import { homedir } from "node:os";
 import { connectEngine } from "../../packages/runner-docker/dist/engine/engine.js";
 
@@ -6,8 +6,8 @@ import { connectEngine } from "../../packages/runner-docker/dist/engine/engine.j
 export const openEngine = () => connectEngine(process.env, homedir());
 
 /**
- * Lists every container and volume on the engine that any budgie created, and which budgie it was. They are found by label or by
- * name, because budgie never removes those without a label.
+ * Lists every container and volume on the engine that any budgie created, with that budgie. Finds them by label or by name, because
+ * budgie never removes those without a label.
  */
 export async function listTraces(docker) {
   const [containers, { Volumes: volumes }] = await Promise.all([

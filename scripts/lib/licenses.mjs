@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const RULE = "=".repeat(80);
 
-/** Returns the licences of the packages that these files come from, as a text that goes with copies of them. */
+/** Returns the licences of the packages that these files come from, as the text to ship with copies of them. */
 export function toLicenses(files) {
   const roots = new Set(files.flatMap((file) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? []));
   const texts = new Map([...roots].map(toLicense));

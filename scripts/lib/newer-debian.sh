@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# Sourced after steps.sh: makes the next Debian, with its Docker and Podman, in a folder.
+# Sourced after steps.sh: installs the next Debian, with its Docker and Podman, into a folder.
 
 newer=trixie
 newer_debian=${BUDGIE_NEWER_DEBIAN:-$work/$newer}

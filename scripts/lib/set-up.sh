@@ -2,7 +2,7 @@
 # Sourced after steps.sh: prepares the checkout, which means npm packages, a build, and a container engine that answers. Does only
 # what is missing.
 
-# Prepares all but what `finish_set_up` waits for: a minute's compilation of better-sqlite3, for which images need not wait.
+# Prepares everything except better-sqlite3, whose compilation takes a minute. Images need not wait for it; `finish_set_up` does.
 set_up() {
   headline "Set-up"
   check_node

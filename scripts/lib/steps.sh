@@ -51,14 +51,14 @@ show_log() {
 
 is_root_on_debian() { [ "$(id -u)" = 0 ] && [ -f /etc/debian_version ] && command -v apt-get >/dev/null; }
 
-# apt_install PACKAGE...: installs Debian packages, after those that another script or step installs.
+# apt_install PACKAGE...: installs Debian packages, once no other script or step installs any.
 apt_install() {
   export DEBIAN_FRONTEND=noninteractive
   if [ -z "${lists_are_fresh:-}" ]; then alone apt-get update -q && export lists_are_fresh=yes; fi &&
     alone apt-get install -yq --no-install-recommends "$@"
 }
 
-# apt-get fails if another one is at work.
+# apt-get fails while another apt-get runs.
 alone() { flock --close /var/lib/apt/lists "$@"; }
 
 # begin NAME COMMAND...: runs a command in the background, in a process group of its own. `finished NAME` waits for it, and shows

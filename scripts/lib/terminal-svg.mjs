@@ -13,8 +13,8 @@ const PAUSE_MS = 6_000;
 const BACKGROUND = "#0d1117";
 
 /**
- * Returns the picture, which repeats itself. Each line has a text and the time when it was printed. Where motion is unwanted, only
- * the last screen is shown.
+ * Returns the picture, which repeats itself. Each line has a text and the time when it was printed. If the viewer prefers reduced motion,
+ * only the last screen is shown.
  */
 export function toTerminalSvg(lines) {
   const times = toTimes(lines);
@@ -54,7 +54,7 @@ export function readTerminalSvg(svg) {
   );
 }
 
-/** Truncates a line as the picture has it. */
+/** Truncates a line like the picture. */
 export function toScreenLine(text) {
   return text.length <= COLUMNS ? text : `${text.slice(0, COLUMNS - 1)}…`;
 }

@@ -12,23 +12,23 @@ import { toUpdate, toWire } from "./wire/wire.ts";
 export type A2aOptions = {
   /** Returns the server of an agent */
   readonly toServer: (agent: Agent) => A2aServer;
-  /** The limit of the request for an agent's card, which comes before the prompt; default 30 s */
+  /** The timeout of the request for an agent's card, which precedes the prompt; default 30 s */
   readonly startTimeoutMs?: number | undefined;
   /** The time that a server gets to cancel a task; default 5 s */
   readonly cancelTimeoutMs?: number | undefined;
-  /** The time for which a server may be lost while its task goes on; default 30 s */
+  /** The time for which a server may be unreachable while its task runs; default 30 s */
   readonly lostTimeoutMs?: number | undefined;
 };
 
 const START_TIMEOUT_MS = 30_000;
 const CANCEL_TIMEOUT_MS = 5000;
 const LOST_TIMEOUT_MS = 30_000;
-// A shorter value of a header may be an ordinary word, such as the name of a tenant, which an answer must keep.
+// A shorter header value may be an ordinary word, such as a tenant's name, which an answer must keep.
 const SHORTEST_IN_ANSWERS = 16;
 // Node fires longer timers at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Creates the protocol of agents that are served over A2A: only the prompt is sent, in the conversation of the session. */
+/** Creates the protocol of agents served over A2A. It sends only the prompt, in the session's conversation. */
 export function createA2aProtocol(options: A2aOptions): Protocol {
   return async (turn) => {
     const server = options.toServer(turn.agent);
@@ -58,9 +58,9 @@ type Parts = {
   readonly turn: ProtocolTurn;
   readonly server: A2aServer;
   readonly options: A2aOptions;
-  /** Aborts what is left of the requests */
+  /** Aborts the open requests */
   readonly signal: AbortSignal;
-  /** Aborts when the turn must end; the task is cancelled then, and not the connection alone */
+  /** Aborts when the turn must end; the task is then cancelled before the connection closes */
   readonly ending: AbortSignal;
 };
 
@@ -79,7 +79,7 @@ async function run({ ending, options, server, signal, turn }: Parts, begun: Begu
   const saved = resume ? await loadContext(session) : undefined;
   const limit = AbortSignal.timeout(options.startTimeoutMs ?? START_TIMEOUT_MS);
   const card = await loadCard(server, { who, signal: AbortSignal.any([signal, limit]) });
-  // Nothing may begin after the caller has been told that it was cancelled.
+  // The caller may have been told that the turn was cancelled, so nothing may begin.
   ending.throwIfAborted();
   const client = createClient({ server, wire: toWire(card.version), who });
   [begun.client, begun.task] = [client, saved?.task];
@@ -97,7 +97,7 @@ async function run({ ending, options, server, signal, turn }: Parts, begun: Begu
   return toAnswer(answer, { who, warnings: isForgotten ? [FORGOTTEN] : [], mask: toMask(server.headers) });
 }
 
-/** Forgets the task that the server did not continue: every turn would name it again. */
+/** Forgets a saved task that the server did not continue, since every later turn would name it again. */
 async function forgetTask({ session }: ProtocolTurn, answer: Answer, saved: Context | undefined): Promise<void> {
   if (saved?.task === undefined || answer.task() !== undefined) return;
   await saveContext(session, { context: saved.context });
@@ -111,7 +111,7 @@ function toMessage({ prompt, session }: ProtocolTurn, { namesContext }: A2aServe
 
 const FORGOTTEN = "The server began a new conversation: it knows nothing of the earlier turns of this session.";
 
-/** Creates a function that keeps the conversation's id as soon as it is known, and the task's while it waits for the caller. */
+/** Creates a function that saves the conversation's id once it is known, and the task's id while the task waits for the caller. */
 function createKeeper({ session }: ProtocolTurn, answer: Answer, saved: Context | undefined): () => Promise<void> {
   let kept = saved;
   return async () => {
@@ -146,7 +146,7 @@ async function endsBefore(work: Promise<unknown>, signal: AbortSignal): Promise<
   return Promise.race([settled, aborted]).finally(() => over.abort());
 }
 
-/** Asks the server to cancel the task. Resolves to true if it is certain that the agent does not work. */
+/** Asks the server to cancel the task. Resolves to true if the agent has certainly stopped, or never began. */
 async function cancel({ answer, client, task }: Begun, { cancelTimeoutMs = CANCEL_TIMEOUT_MS }: A2aOptions) {
   if (client === undefined || answer.isOver()) return true;
   const id = answer.task() ?? task;
@@ -157,7 +157,7 @@ async function cancel({ answer, client, task }: Begun, { cancelTimeoutMs = CANCE
   return ["canceled", "completed", "failed", "rejected"].includes(toUpdate(reply.result).state ?? "");
 }
 
-/** Cancels the task of a turn that failed before it ended, and returns the error, which says so. */
+/** Cancels the task of a failed turn if it still runs, and returns the error, which then says so. */
 async function abandon(error: unknown, begun: Begun, options: A2aOptions): Promise<unknown> {
   const { answer } = begun;
   if (!(error instanceof BudgieError) || answer.task() === undefined || answer.isOver()) return error;

@@ -7,7 +7,7 @@ import type { A2aServer } from "./wire/a2a-server.ts";
 /** A backend of kagent. */
 export type Kagent = Pick<A2aServer, "headers" | "url">;
 
-/** An agent of a kagent backend that takes calls. */
+/** An agent of a kagent backend that is ready for calls. */
 export type KagentAgent = {
   /** Its namespace and name, such as `kagent.k8s-agent` */
   readonly name: string;
@@ -19,13 +19,14 @@ export type KagentAgent = {
 const LARGEST_BYTES = 4 * 1024 * 1024;
 const MOST_AGENTS = 200;
 const LONGEST_DESCRIPTION = 2000;
-// Kubernetes' names, which are also parts of an address here.
+// Kubernetes names, which become parts of a URL here.
 const NAMESPACE = /^[a-z0-9][a-z0-9-]{0,62}$/;
 const NAME = /^[a-z0-9][a-z0-9.-]{0,252}$/;
 
 /**
- * Lists the agents of a kagent backend that are accepted and ready, at most 200, by name. The addresses are below the backend's own,
- * since the cards have those of the cluster's network. `RUNNER_UNAVAILABLE` or `AGENT_FAILED` if there is no list.
+ * Lists the agents of a kagent backend that are accepted and ready, at most 200, by name. Their URLs are below the backend's own,
+ * since their cards name addresses of the cluster's network. Throws `RUNNER_UNAVAILABLE`, `LOGIN_REQUIRED`, `AGENT_CRASHED` or
+ * `AGENT_FAILED` if it gets no list.
  */
 export async function listKagentAgents(
   { headers, url }: Kagent,
@@ -41,7 +42,7 @@ export async function listKagentAgents(
   if (!Array.isArray(data)) {
     throw new BudgieError("AGENT_FAILED", `The kagent backend at ${toPlace(place)} sent no list of agents.`);
   }
-  // Bounded only after those that take no calls are left out.
+  // Bounded only after agents that are not ready are left out.
   const agents = toEntries(data, Number.POSITIVE_INFINITY).flatMap((entry) => toAgent(entry, { base, headers }));
   return agents.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, MOST_AGENTS);
 }
@@ -61,7 +62,7 @@ function toAgent(entry: Fields, { base, headers }: Backend): readonly KagentAgen
     {
       name: `${namespace}.${name}`,
       description: typeof description === "string" ? toOneLine(description, LONGEST_DESCRIPTION) : "",
-      // kagent's own sandboxes take no message without the id of a conversation.
+      // kagent's own sandboxes refuse a message without a conversation's id.
       server: { url: `${base}/api/${path}/`, headers, namesContext: isSandbox },
     },
   ];

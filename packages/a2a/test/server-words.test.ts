@@ -72,7 +72,7 @@ describe.each(WIRES)("the words of a server of A2A $version", ({ card, artifact,
     });
   });
 
-  it("that begins another conversation than the session's is told of", async () => {
+  it("that begins a conversation other than the session's is reported", async () => {
     const session = createFiles();
     const contexts = ["c1", "c2"];
     const server = await serve(

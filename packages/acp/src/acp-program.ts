@@ -1,6 +1,6 @@
 import type { Command } from "@budgie/core";
 
-/** The answer to an agent that asks for permission to use a tool. The container, not this, is what holds an agent. */
+/** The answer to an agent that asks for permission to use a tool. The container confines the agent, not this policy. */
 export type PermissionPolicy = "allow" | "deny";
 
 /** A program that speaks ACP on its stdin and stdout. */

@@ -26,7 +26,7 @@ import { createPermissions, type Permissions } from "./permissions.ts";
 export type AcpOptions = {
   /** Returns the program of an agent for a turn in a directory */
   readonly toProgram: (agent: Agent, directory: string) => AcpProgram;
-  /** The limit of each request before the prompt; default 60 s */
+  /** The timeout of each request before the prompt; default 60 s */
   readonly startTimeoutMs?: number | undefined;
   /** The time that an agent gets to end a cancelled turn; default 5 s */
   readonly cancelTimeoutMs?: number | undefined;
@@ -36,15 +36,15 @@ const START_TIMEOUT_MS = 60_000;
 const CANCEL_TIMEOUT_MS = 5000;
 
 /**
- * Creates the protocol of agents that speak ACP: a process for each turn, in the conversation of the session, or one that lives on from
- * a turn that ended well to the next.
+ * Creates the protocol of agents that speak ACP. Each turn continues the session's conversation, in a new process or in the one that the
+ * last successful turn left running.
  */
 export function createAcpProtocol(options: AcpOptions): Protocol {
   const talks = new WeakMap<AgentProcess, Talk>();
   return async (turn) => {
     const deadline = performance.now() + turn.timeoutMs;
     const program = options.toProgram(turn.agent, turn.directory);
-    // Once the agent works, it is asked to end its turn before it is stopped.
+    // It stops the process only during the start: an agent at work is first asked to end its turn.
     const start = followUntil(turn.signal);
     const limitMs = (): number =>
       Math.max(Math.min(options.startTimeoutMs ?? START_TIMEOUT_MS, deadline - performance.now()), 1);
@@ -87,19 +87,19 @@ type AgentStart = Pick<OpenOptions, "limitMs"> & {
   readonly talks: WeakMap<AgentProcess, Talk>;
 };
 
-/** Starts an agent, or gets the one that lives on from the session's last turn if it still does. */
+/** Starts an agent, or reuses the one that the session's last turn left running. */
 async function startAgent(turn: ProtocolTurn, start: AgentStart): Promise<AgentProcess> {
   const { program, signal, talks } = start;
   for (;;) {
     const child = await turn.session.start(program.command, { directory: turn.directory, signal });
     const last = talks.get(child);
     if (last === undefined || (await isReady(last, { ...start, servers: toServers(turn) }))) return child;
-    // Its exit is known later than the end of its output.
+    // Waits for its exit, which is known later than the end of its output.
     await last.connection.stop("shutdown");
   }
 }
 
-/** Returns true for an agent that is there, and still the one that was asked for. */
+/** Resolves to true if the agent still runs, and has the requested MCP servers and mode. */
 async function isReady(
   { connection, open, servers }: Talk,
   { limitMs, program: { mode }, servers: asked }: Pick<AgentStart, "limitMs" | "program"> & Pick<Talk, "servers">,
@@ -128,7 +128,7 @@ async function open(turn: ProtocolTurn, opening: Opening): Promise<OpenTalk> {
 
 const FORGOTTEN = "The session has no conversation to resume, so the agent began a new one.";
 
-/** Returns the exit of an agent that has answered; nothing is known of one that budgie had to stop then. */
+/** Returns the exit of an agent that has answered, without the signal and the reason if budgie had to stop it. */
 function withoutOwnStop(exit: Exit): Exit {
   return exit.reason === "shutdown" ? { ...exit, signal: undefined, reason: undefined } : exit;
 }
@@ -144,7 +144,7 @@ type Working = {
   readonly cancelTimeoutMs: number;
 };
 
-/** Asks the agent, and lets it rest if it may live on; else it has ended. */
+/** Prompts the agent, then keeps it for the next turn if it may stay, and ends it otherwise. */
 async function ask(working: Working): Promise<ProtocolAnswer> {
   const { connection, opened, permissions, program, turn } = working;
   if (!opened.conversation.takesServers && toServers(turn).length > 0) turn.offered?.onRefused();
@@ -162,11 +162,11 @@ async function ask(working: Working): Promise<ProtocolAnswer> {
 
 type Answered = Pick<ProtocolAnswer, "usage"> & { readonly answer: Answer; readonly stopReason: string };
 
-/** Sends the prompt, and resolves when the agent ends its turn. A turn that is cancelled or too long is cancelled in the agent first. */
+/** Sends the prompt, and resolves when the agent ends its turn. Asks the agent to cancel a turn before stopping it. */
 async function prompt(working: Working): Promise<Answered> {
   const { cancelTimeoutMs, connection, deadline, opened, permissions, turn } = working;
   const sessionId = opened.conversation.id;
-  // Also after a turn that is cancelled. Many programs keep nothing of a conversation before the end of its first turn.
+  // Not before the turn ends, since many programs keep nothing of a conversation until then; but also after a cancelled one.
   const onEnd = async (): Promise<void> => {
     if (!opened.isSaved) await saveConversationId(turn.session, sessionId);
   };
@@ -184,7 +184,7 @@ async function prompt(working: Working): Promise<Answered> {
   try {
     const expected = { answer: z.object({ stopReason: z.string(), usage: z.unknown().optional() }) };
     const response = connection.request(methods.agent.session.prompt, { sessionId, prompt: content }, expected);
-    // A turn that ends early does not wait for it.
+    // Marks a rejection as handled, since a turn that ends early does not await it.
     const ended = response.then(onEnd);
     ended.catch(() => undefined);
     const ending = await firstOf(ended, turn.signal, deadline - performance.now());
@@ -226,7 +226,7 @@ function toWarnings(stopReason: string, answer: Answer, { oomKilled }: Exit): re
 
 type Ended = Answered & Pick<ProtocolAnswer, "denied" | "exit" | "warnings"> & { readonly turn: ProtocolTurn };
 
-/** Returns the answer. Throws `AGENT_FAILED` for one that the model refused, and for none. */
+/** Returns the answer. Throws `AGENT_FAILED` if the model refused the prompt, or the answer is empty. */
 function toProtocolAnswer({ answer, denied, exit, stopReason, turn, usage, warnings }: Ended): ProtocolAnswer {
   const response = answer.text().trim();
   const { name } = turn.agent;

@@ -8,8 +8,8 @@ import type { Permissions } from "./permissions.ts";
 /** A running agent, and the JSON-RPC connection with it. */
 export type Connection = {
   /**
-   * Sends a request. Rejects with the agent's own error as it is, an `acp.RequestError`, with `AGENT_FAILED` for an answer that is none,
-   * with `TIMED_OUT` after a limit, and with {@link EndedError} if the agent ends before it answers.
+   * Sends a request. Rejects with the agent's own `acp.RequestError`, with `AGENT_FAILED` for an invalid answer, with `TIMED_OUT` after
+   * `timeoutMs`, and with {@link EndedError} if the agent ends before it answers.
    */
   readonly request: <Schema extends z.ZodType>(
     method: string,
@@ -23,8 +23,8 @@ export type Connection = {
   /** Passes the agent's output and its requests for permission on to a turn. */
   readonly begin: (turn: ConnectionTurn) => void;
   /**
-   * Ends the turn, and keeps the agent: its output is discarded, its requests are cancelled, and an agent that goes on to talk without
-   * end is stopped. Returns the exit that it does not have.
+   * Ends the turn and keeps the agent: discards its output, cancels its requests, and stops it once it has printed more than 1 MiB.
+   * Returns {@link NO_EXIT}.
    */
   readonly rest: () => Exit;
   /** Returns true until the agent's output or input has ended. */
@@ -60,12 +60,12 @@ type ConnectionTurn = {
   readonly onOutput: OnOutput | undefined;
 };
 
-// Some agents tell their title or commands some time after their turn.
+// Some agents report their title or commands some time after their turn.
 const MOST_IDLE_BYTES = 1024 * 1024;
 const KEPT_STDERR_BYTES = 8 * 1024;
 // Some agents, such as codex-acp, do not end with their input.
 const END_LIMIT_MS = 500;
-// Its pipes close before its exit is known.
+// An agent's pipes close before its exit is known.
 const EXIT_LIMIT_MS = 2000;
 
 /** Connects with a started agent. */
@@ -98,7 +98,7 @@ export function connectAgent(child: AgentProcess): Connection {
   });
   const connection = acp
     .client({ name: "budgie" })
-    // Others, such as those for files and terminals of this machine, are refused as unknown.
+    // Other requests, such as those for files and terminals of this machine, are refused as unknown.
     .onRequest(
       acp.methods.client.session.requestPermission,
       ({ params }) => turn?.permissions.answer(params) ?? CANCELLED,
@@ -109,7 +109,7 @@ export function connectAgent(child: AgentProcess): Connection {
     await connection.closed;
     const exit = await settle(child);
     const said = Buffer.concat(stderr.chunks()).toString("utf8");
-    // The reason is budgie's own, not the agent's.
+    // An agent that had to be stopped has budgie's exit, not its own.
     return exit === undefined ? new EndedError(NO_EXIT, `it closed its output. ${said}`) : new EndedError(exit, said);
   }
 
@@ -120,7 +120,7 @@ export function connectAgent(child: AgentProcess): Connection {
       try {
         return parseAnswer(method, await limited, answer);
       } catch (error) {
-        // A connection that failed is one whose agent broke the protocol, or has ended.
+        // A connection fails if its agent broke the protocol, or has ended.
         if (!connection.signal.aborted || error instanceof BudgieError) throw error;
         const { reason } = connection.signal as { reason: unknown };
         if (reason instanceof BudgieError) throw reason;
@@ -168,7 +168,7 @@ function parseAnswer<Schema extends z.ZodType>(method: string, value: unknown, s
   );
 }
 
-/** The exit of an agent of whose end nothing is known. */
+/** The exit of an agent that has not ended, or whose end is unknown. */
 export const NO_EXIT: Exit = { exitCode: undefined, signal: undefined, reason: undefined, oomKilled: false };
 
 /** Resolves to the exit of an agent whose output has ended; to `undefined` if it had to be stopped. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { RunnerSession } from "@budgie/core";
 
-// The agent can write to this file, and so choose another conversation of its own home.
+// The agent can write to this file, but can only choose another conversation in its own home.
 const FILE = ".budgie-acp.jsonl";
 
 const line = z.object({ conversation: z.string().min(1).max(1000) });

@@ -11,7 +11,7 @@ import { toOneLine } from "./answer/one-line.ts";
 export type Conversation = {
   readonly id: string;
   readonly warnings: readonly string[];
-  /** True if the program takes MCP servers at addresses */
+  /** True if the program takes MCP servers over HTTP */
   readonly takesServers: boolean;
 };
 
@@ -32,15 +32,15 @@ export type OpenOptions = {
 const { agent: METHODS } = methods;
 
 /**
- * Begins or resumes a conversation. Throws `SESSION_UNUSABLE` if it cannot be resumed, and `AGENT_NOT_FOUND` if another agent than the one
- * asked for would answer. Never begins a new one in place of the one to resume.
+ * Begins or resumes a conversation. Throws `SESSION_UNUSABLE` if it cannot be resumed, and `AGENT_NOT_FOUND` if an agent other than the
+ * requested one would answer. Never begins a new one in place of the one to resume.
  */
 export async function openConversation(connection: Connection, options: OpenOptions): Promise<Conversation> {
   const { agentCapabilities, protocolVersion } = await connection.request(
     METHODS.initialize,
     {
       protocolVersion: PROTOCOL_VERSION,
-      // The client is the host: an agent that could read files or start terminals through it would be out of the sandbox.
+      // The client is the host: an agent that could read files or start terminals through it would escape its sandbox.
       clientCapabilities: {},
       clientInfo: { name: "budgie", version: "1" },
     },
@@ -62,7 +62,7 @@ export async function openConversation(connection: Connection, options: OpenOpti
   return { id, warnings: await setModel(connection, { ...options, id, state }), takesServers };
 }
 
-/** Returns a server as ACP has it. The path of its address is what lets a client in, so there are no headers. */
+/** Returns a server in ACP's form. The path of its URL authorizes the client, so there are no headers. */
 function toHttpServer({ name, url }: OfferedServers["servers"][number]): McpServer {
   return { type: "http", name, url, headers: [] };
 }
@@ -77,13 +77,13 @@ const initialized = z.object({ protocolVersion: z.number(), agentCapabilities: c
 
 const state = z.object({
   modes: z.object({ currentModeId: z.string() }).nullish(),
-  // Checked by hand: a schema keeps an issue for each wrong one.
+  // Checked by hand: a schema keeps an issue for each invalid option.
   configOptions: z.unknown().optional(),
 });
 
 const begun = state.extend({ sessionId: z.string().min(1).max(1000) });
 
-/** The parts of the answers to `session/new`, `session/resume` and `session/load` that budgie reads; the last may be `null`. */
+/** The parts of the answers to `session/new`, `session/resume` and `session/load` that budgie reads; the last two may be `null`. */
 type State = z.infer<typeof state> | null;
 
 type Opening = Pick<OpenOptions, "agent" | "limitMs"> & {
@@ -125,13 +125,13 @@ async function resume(
 }
 
 function toResumeFailure(cause: unknown, agent: string): unknown {
-  // Kiro's program does that for a conversation that it does not know. An end that budgie asked for says nothing of it.
+  // Kiro's program exits like this if it does not know the conversation. An exit that budgie requested proves nothing.
   if (cause instanceof EndedError && cause.exit.exitCode === 0 && cause.exit.reason === undefined) {
     const message = `The program of the agent "${agent}" ended instead of resuming its conversation. Begin a new session.`;
     return new BudgieError("SESSION_UNUSABLE", message, { cause });
   }
   if (!(cause instanceof RequestError) || cause.code === AUTH_REQUIRED) return cause;
-  // Most programs have no code for an unknown conversation. Any other error may pass, and the session would be lost with it.
+  // Most programs have no code for an unknown conversation. Any other error may be temporary, and must not cost the session.
   return new BudgieError(
     cause.code === RESOURCE_NOT_FOUND ? "SESSION_UNUSABLE" : "AGENT_FAILED",
     `The agent "${agent}" could not resume its conversation (${toReason(cause)}). Ask again, or begin a new session.`,
@@ -156,7 +156,7 @@ function unlessUnknown(error: unknown): typeof UNKNOWN {
 const QUIET_MS = 100;
 const LONGEST_REPLAY_MS = 10_000;
 
-/** Returns a function that resolves when no update has come for some time: an agent may answer `session/load` before it replays the history. */
+/** Returns a function that resolves after 100 ms without an update: an agent may answer `session/load` before it replays the history. */
 function untilQuiet(connection: Connection): () => Promise<void> {
   let last = performance.now();
   connection.onUpdate(() => (last = performance.now()));
@@ -164,14 +164,14 @@ function untilQuiet(connection: Connection): () => Promise<void> {
     const end = performance.now() + LONGEST_REPLAY_MS;
     do {
       await sleep(QUIET_MS);
-      // A busy process reads the updates that have arrived meanwhile.
+      // Lets a busy process read the updates that have arrived meanwhile.
       await nextTask();
     } while (performance.now() - last < QUIET_MS && performance.now() < end);
     connection.onUpdate(undefined);
   };
 }
 
-/** Checks that the agent that was asked for answers. Another one could have more rights. */
+/** Checks that the requested agent answers, since another one could have more rights. */
 async function checkMode(
   connection: Connection,
   { agent, id, limitMs, program, state }: OpenOptions & Opened,
@@ -197,7 +197,7 @@ export async function setMode(connection: Connection, { id, limitMs, mode }: Mod
     await connection.request(METHODS.session.setMode, { sessionId: id, modeId: mode }, expected);
     return true;
   } catch (error) {
-    // Any other error may pass, and the session would be lost with it.
+    // Any other error may be temporary, and must not cost the session.
     if (error instanceof RequestError && MODE_UNKNOWN.has(error.code)) return false;
     throw error;
   }

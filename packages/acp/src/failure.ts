@@ -4,7 +4,7 @@ import { EndedError } from "./connection.ts";
 import { toOneLine } from "./answer/one-line.ts";
 import { AUTH_REQUIRED, toReason } from "./conversation.ts";
 
-/** Translates an error of a turn. Those that are budgie's own, or nobody's, stay as they are. */
+/** Translates an error of the agent or its program. Returns any other error, such as budgie's own, unchanged. */
 export function toFailure(error: unknown, turn: ExitContext): unknown {
   if (error instanceof EndedError) return toEndFailure(error, turn);
   if (!(error instanceof RequestError)) return error;

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 
-// Node warns of longer ones, and fires them at once.
+// Node fires longer timers at once, with a warning.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Resolves when the work settles, or to the reason why it has to end before. */
+/** Resolves to `undefined` when the work settles, or to the reason why it must end before. */
 export async function firstOf(
   work: Promise<unknown>,
   signal: AbortSignal | undefined,
@@ -23,7 +23,7 @@ export async function firstOf(
   return Promise.race([settled, ...others]).finally(() => over.abort());
 }
 
-/** Resolves to true if the work settles in time. */
+/** Resolves to true if the work settles within `limitMs`. */
 export async function within(work: Promise<unknown>, limitMs: number): Promise<boolean> {
   return (await firstOf(work, undefined, limitMs)) === undefined;
 }

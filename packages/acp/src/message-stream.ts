@@ -7,7 +7,7 @@ import { toPlainRequest } from "./plain-request.ts";
 export type MessageStreamOptions = {
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** Called with the parameters of each `session/update`, and the cost in Kiro's own form as one, which are not checked */
+  /** Called with the unchecked parameters of each `session/update`, and of Kiro's report of its cost in the same form */
   readonly onUpdate: (params: unknown) => void;
   /** Called with the number of bytes of each piece of output */
   readonly onBytes: (bytes: number) => void;
@@ -19,10 +19,9 @@ const LARGEST_MESSAGE_BYTES = 4 * 1024 * 1024;
 const MOST_OPEN_REQUESTS = 16;
 
 /**
- * Creates the stream of messages with an agent, one JSON object a line, between the agent and the SDK. Lines that are no messages are
- * ignored, such as a banner, and so are notifications but for updates, and answers to nothing that was asked: the SDK would log them
- * with the agent's own words. Of the agent's requests the SDK gets only the parts that it needs, and no more until it has
- * answered some: it would queue and check any number of any size.
+ * Creates the stream of messages between an agent and the SDK, one JSON object a line. Ignores lines that are not messages, such as a
+ * banner, notifications other than updates, and answers without a request: the SDK would log them with the agent's own words. Passes
+ * only the needed parts of the agent's requests, and at most 16 unanswered ones: the SDK would queue and check any number of any size.
  */
 export function toMessageStream({ onBytes, onUpdate, stdin, stdout }: MessageStreamOptions): Stream {
   const lines = readLines(stdout, onBytes);
@@ -31,7 +30,7 @@ export function toMessageStream({ onBytes, onUpdate, stdin, stdout }: MessageStr
   const output: WritableStream<Uint8Array> = Writable.toWeb(stdin);
   const writer = output.getWriter();
 
-  /** Returns the message if it is one for the SDK. */
+  /** Returns the message if the SDK should get it. */
   function take(message: Readonly<Record<string, unknown>>): AnyMessage | undefined {
     if (!("method" in message)) return asked.delete(message["id"]) ? (message as AnyMessage) : undefined;
     if ("id" in message) return toPlainRequest(message);
@@ -93,7 +92,7 @@ function createOpenRequests() {
 // The notification in which Kiro reports the cost of a turn.
 const KIRO_METADATA = "_kiro.dev/metadata";
 
-/** Returns the parameters of Kiro's notification in the form of an update. */
+/** Returns the parameters of Kiro's notification in the form of a `session/update`. */
 function toUsageUpdate(params: unknown): unknown {
   const { meteringUsage, sessionId } = (params ?? {}) as Readonly<Record<string, unknown>>;
   return { sessionId, update: { sessionUpdate: "usage_update", meteringUsage } };
@@ -102,7 +101,7 @@ function toUsageUpdate(params: unknown): unknown {
 // Other turns must not wait for an agent that prints without end.
 const LONGEST_TASK_MS = 5;
 
-/** Yields the lines of a stream, without their ends. Throws `AGENT_FAILED` for one that no message needs. */
+/** Yields the lines of a stream, without line feeds. Throws `AGENT_FAILED` for a line of more than 4 MiB. */
 async function* readLines(stream: Readable, onBytes: (bytes: number) => void): AsyncGenerator<Buffer, undefined> {
   let pieces: Buffer[] = [];
   let bytes = 0;

@@ -8,7 +8,7 @@ export type Permissions = {
   readonly answer: (request: RequestPermissionRequest) => RequestPermissionResponse;
   /** Takes the titles of the tools that were denied since the last call. */
   readonly takeDenied: () => readonly string[];
-  /** Answers all further requests with `cancelled`, without a note of them. */
+  /** Answers all further requests with `cancelled`, and does not record them as denied. */
   readonly cancel: () => void;
 };
 

@@ -4,8 +4,8 @@ const LONGEST = 1000;
 const MOST_OPTIONS = 100;
 
 /**
- * Returns an agent's request with only the parts that an answer needs, each of a bounded size; `undefined` for one that cannot be
- * answered, since its id is none.
+ * Returns an agent's request with only the parts that an answer needs, each of a bounded size; `undefined` without a valid id and
+ * method, since it cannot be answered then.
  */
 export function toPlainRequest(message: Readonly<Record<string, unknown>>): AnyMessage | undefined {
   const { id, method, params } = message;
@@ -15,7 +15,7 @@ export function toPlainRequest(message: Readonly<Record<string, unknown>>): AnyM
   return { jsonrpc: "2.0", id, method, params: plain };
 }
 
-/** Any session may ask, such as that of an agent's own sub-agent, so its id does not matter. */
+/** Returns the needed parts of a request for permission. Its session does not matter: an agent's own sub-agents ask under other ids. */
 function toPlainPermission({ options, toolCall }: Readonly<Record<string, unknown>>) {
   const given: readonly unknown[] = Array.isArray(options) ? options : [];
   const { title, toolCallId } = toRecord(toolCall);

@@ -1,4 +1,4 @@
-import { createFakeRunner, describeProtocol, PROTOCOL_GAPS, type Deed } from "@budgie/testkit";
+import { createFakeRunner, describeProtocol, PROTOCOL_GAPS, type Task } from "@budgie/testkit";
 import type { AgentProcess, Runner } from "@budgie/core";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { createAcpProtocol } from "../src/index.ts";
 import { AGENT } from "./helpers/run.ts";
 import { createScriptedAgent, POLITE, type Script } from "./helpers/scripted-agent.ts";
 
-const DEEDS: readonly Deed[] = [
+const TASKS: readonly Task[] = [
   "crash",
   "hang",
   "paint",
@@ -21,7 +21,7 @@ const DEEDS: readonly Deed[] = [
 ];
 
 describeProtocol("ACP", {
-  prompts: Object.fromEntries(DEEDS.map((deed) => [deed, deed])),
+  prompts: Object.fromEntries(TASKS.map((task) => [task, task])),
   without: PROTOCOL_GAPS.acp,
   async create() {
     const memory = new Map<string, boolean>();
@@ -63,7 +63,7 @@ function createScriptedRunner(script: Script, live: Set<AgentProcess>): Runner {
   };
 }
 
-type Prompt = { readonly sessionId: string; readonly prompt: readonly { readonly text: Deed }[] };
+type Prompt = { readonly sessionId: string; readonly prompt: readonly { readonly text: Task }[] };
 
 const OPTIONS = [{ optionId: "no", name: "No", kind: "reject_once" }];
 
@@ -82,7 +82,7 @@ function toScript(memory: Map<string, boolean>): Script {
     async "session/prompt"({ prompt: [content], sessionId }: Prompt, agent) {
       const say = (text: string): void =>
         agent.update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } }, sessionId);
-      const deeds: Readonly<Record<Deed, () => unknown>> = {
+      const tasks: Readonly<Record<Task, () => unknown>> = {
         crash: () => agent.exit({ exitCode: 3 }, "panic"),
         async hang() {
           say("Working.");
@@ -107,7 +107,7 @@ function toScript(memory: Map<string, boolean>): Script {
           say("Done.");
         },
       };
-      await deeds[content?.text ?? "say nothing"]();
+      await tasks[content?.text ?? "say nothing"]();
       return { stopReason: "end_turn", usage: { totalTokens: 10 } };
     },
   };

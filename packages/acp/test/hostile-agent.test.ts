@@ -18,13 +18,13 @@ describe("an agent that means harm", () => {
     expect(agent.stops[0]).toBe("timeout");
   });
 
-  it("with more requests than it reads the answers of has no more of them read", async () => {
+  it("that does not read its answers has only a bounded number of requests read", async () => {
     let sent = 0;
     const agent = createScriptedAgent(
       withPrompt((io) => {
         io.stopReading();
         const request = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "x/y", params: { pad: "x".repeat(2 ** 10) } });
-        // Stops when nobody takes more.
+        // Stops once the pipe is full.
         while (sent < 20_000 && io.print(`${request}\n`)) sent++;
         const flood = setInterval(() => {
           while (sent < 20_000 && io.print(`${request}\n`)) sent++;
@@ -55,7 +55,7 @@ describe("an agent that means harm", () => {
       },
     });
 
-    // A schema of each entry would take minutes, and then all memory.
+    // A schema of each entry would take minutes, and then exhaust memory.
     expect(await run(agent)).toMatchObject({ response: "Hello." });
   });
 
@@ -67,7 +67,7 @@ describe("an agent that means harm", () => {
     const failure = failureOf(run(agent, { timeoutMs: 2500, cancelTimeoutMs: 10 }));
     await sleep(1000);
 
-    // Without a pause, lines are read for the whole time.
+    // Without pauses, reading lines would block the event loop all the time.
     expect(ticks).toBeGreaterThan(3);
     expect(await failure).toMatchObject({ code: "TIMED_OUT" });
     clearInterval(ticking);

@@ -45,7 +45,7 @@ describeProtocol("Kiro over ACP", {
   create: () => createKiroPlace((options) => createKiroAcpProtocol(options, createAcpProtocol)),
 });
 
-/** Creates a home with an agent of Kiro, and a runner of this machine. */
+/** Creates a home with a Kiro agent, and a local runner. */
 async function createKiroPlace(create: (options: KiroOptions) => Protocol): Promise<ProtocolUnderTest> {
   const root = mkdtempSync(join(tmpdir(), "budgie-contract-"));
   const home = join(root, "home");

@@ -26,7 +26,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The options of a turn with the SDK's own agent, in a process of this machine. */
+/** Returns the options of a turn with the SDK's own agent, in a process on this machine. */
 function withProgram(prompt: string, env: Readonly<Record<string, string>> = {}) {
   const argv = [process.execPath, AGENT] as const;
   const command = { argv, env: { SESSION_FILE: join(folder, "said"), ...env }, projections: [] };

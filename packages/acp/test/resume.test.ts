@@ -41,7 +41,7 @@ describe("resuming", () => {
       "cannot resume",
     ],
     ["does not know the conversation", "SESSION_UNUSABLE", failingLoad(-32_002, "Resource not found"), "not found"],
-    // It may be there the next time, and a session that is unusable loses its home.
+    // The error may be temporary, and an unusable session loses its home.
     ["fails otherwise", "AGENT_FAILED", failingLoad(-32_603, "Internal"), "Internal: no c1"],
     ["ends without a word", "SESSION_UNUSABLE", endingLoad(), "ended instead of resuming"],
     ["is stopped meanwhile, and ends well", "CANCELLED", endingLoad({ reason: "shutdown" }), "budgie is ending"],

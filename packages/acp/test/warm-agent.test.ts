@@ -6,7 +6,7 @@ import { toOffered } from "./helpers/offered.ts";
 import { create, lastOf, POLICY, replaceFolder, type Place, type Side } from "./helpers/warm-place.ts";
 
 describe("an agent between two turns of its session", () => {
-  it("lives on, and goes on with its conversation", async () => {
+  it("stays, and continues its conversation", async () => {
     const { agent, ask } = create();
 
     const { sessionId } = await ask();
@@ -67,7 +67,7 @@ describe("an agent between two turns of its session", () => {
     expect(agent.received.filter(({ method }) => method === "session/prompt")).toHaveLength(2);
   });
 
-  it("is heard by nobody, and is denied what it asks for", async () => {
+  it("has its output discarded and its requests denied", async () => {
     const { agent, ask } = create();
     const printed: string[] = [];
     const onOutput = (chunk: Buffer) => void printed.push(chunk.toString());

@@ -67,7 +67,7 @@ function isShown({ kind, name }: Name): boolean {
   return title !== "" && text?.match(beginning)?.length === 1;
 }
 
-/** Reads a file of the package that its name begins with. */
+/** Reads a file of the package with which its name begins. */
 function readCode(folder: "src" | "test", name: string): string | undefined {
   const at = name.indexOf("/");
   const path = join(checkout, "packages", name.slice(0, at), folder, name.slice(at + 1));

@@ -65,10 +65,10 @@ export type McpServerReport = {
   /** The calls of this turn, and those of them that failed */
   readonly calls: number;
   readonly failed: number;
-  /** The reason of the state `error` */
+  /** The reason for the state `error` */
   readonly error?: string | undefined;
-  /** True if its tools are not those that were approved; left out otherwise */
-  readonly wordsChanged?: true;
+  /** True if its tools differ from the approved ones; left out otherwise */
+  readonly toolsChanged?: true;
 };
 
 /** The facts that are known about a failed turn. */

@@ -1,5 +1,5 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
-export { toHidableHooks, type AgentHook } from "./agents/agent-hooks.ts";
+export { listHideableHooks, type AgentHook } from "./agents/agent-hooks.ts";
 export { AGENT_NAME, type Agent, type AgentProgram, type RemoteAgent } from "./agents/agent.ts";
 export { truncateText } from "./text/text.ts";
 export { isTooDeep, NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "./policy/nesting.ts";
@@ -34,7 +34,7 @@ export { DEFAULT_TEXT_LIMITS, type TextLimits } from "./protocol/clean-answers.t
 export { createKiroAcpProtocol, type CreateAcp, type KiroAcpProgram } from "./kiro/kiro-acp-protocol.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { findAgentFiles } from "./kiro/agent-files.ts";
-export { KIRO_DEFINITIONS } from "./kiro/kiro-definitions.ts";
+export { KIRO_HIDDEN_PATHS } from "./kiro/kiro-hidden-paths.ts";
 export { toSharedProjections, type KiroModels } from "./kiro/kiro-command.ts";
 export { createOmissions, type Omissions } from "./text/omissions.ts";
 export { parseMounts, type Mount } from "./policy/bind-mounts.ts";
@@ -79,13 +79,10 @@ export type {
   AgentProcess,
   Capacity,
   Command,
-  Cover,
-  CoverEntry,
   Exit,
   GcItem,
   GcPolicy,
   GcReport,
-  HiddenPaths,
   HomeFile,
   Projection,
   Runner,
@@ -105,7 +102,7 @@ export { createSessionStore, type SessionStore } from "./sessions/session-store.
 export type { SessionHomes, TurnUse } from "./runner/session-homes.ts";
 export type { RegisteredSession, SessionRegister } from "./sessions/session-register.ts";
 export { isWithin } from "./policy/is-within.ts";
-export { toHidden, type Hidden } from "./runner/hidden-paths.ts";
+export { toHidden, type Cover, type CoverEntry, type Hidden, type HiddenPaths } from "./runner/hidden-paths.ts";
 export { isHomePath } from "./runner/home-path.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./runner/session-id.ts";
 export { sanitizeText } from "./text/sanitize-text.ts";

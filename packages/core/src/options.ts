@@ -1,4 +1,4 @@
-/** The options of budgie's packages that messages name. A program with names of its own for them replaces these. */
+/** The package options that messages name. A program whose options have other names replaces these. */
 export const OPTION_NAMES = [
   "acceptWeaker",
   "agentsDir",

@@ -16,27 +16,27 @@ import { toToolResult, type ToolResult } from "./server/tool-result.ts";
 
 export type McpManagerOptions = {
   readonly servers: readonly AllowedServer[];
-  /** Reaches a server; `connectOnHost` starts processes of this machine */
+  /** Connects to a server; `connectOnHost` starts processes on this machine */
   readonly connect: Connect;
-  /** The program that servers are told of */
+  /** The `clientInfo` that servers get */
   readonly client: { readonly name: string; readonly version: string };
   readonly onEvent?: ((event: ServerEvent) => void) | undefined;
-  /** The limit of a start, in milliseconds; default 60 s */
+  /** The timeout of a start, in milliseconds; default 60 s */
   readonly startTimeoutMs?: number | undefined;
-  /** Returns the instance of a server that other managers use too; `undefined` for one of its own */
+  /** Returns the instance of a server that managers share; `undefined` for one of this manager's own */
   readonly shared?: ((server: AllowedServer) => SharedServer | undefined) | undefined;
   /** The pause before a server that ended is started again, in milliseconds; default 1 s */
   readonly restartDelayMs?: number | undefined;
 };
 
 export type McpManager = AsyncDisposable & {
-  /** Starts all servers at once. Resolves when each is ready or failed; calls need not wait for it. */
+  /** Starts all servers at once. Resolves when each is ready or has failed; calls need not wait for it. */
   readonly start: () => Promise<void>;
   /** The servers, in the order in which they were given */
   readonly list: () => readonly ServerStatus[];
-  /** Starts a server if need be, and returns the tools of it that may be called. Throws if it cannot be used. */
+  /** Starts a server if necessary, and returns its tools that may be called. Throws if it cannot be used. */
   readonly tools: (server: string) => Promise<readonly McpTool[]>;
-  /** Calls a tool. A result that says that the tool failed is returned, and counted as failed. */
+  /** Calls a tool. A result with `isError` is returned, and counted as failed. */
   readonly call: (server: string, call: ToolCall, options?: RequestOptions) => Promise<ToolResult>;
   /** Sends a request about prompts, resources or completions, and returns the result as it is. */
   readonly request: (
@@ -44,13 +44,13 @@ export type McpManager = AsyncDisposable & {
     request: { readonly method: ForwardedMethod; readonly params?: Readonly<Record<string, unknown>> },
     options?: RequestOptions,
   ) => Promise<Readonly<Record<string, unknown>>>;
-  /** The last lines that a server wrote, and that the manager noted about it */
+  /** Returns the last lines that a server wrote, or that the manager logged about it. */
   readonly logs: (server: string) => readonly string[];
 };
 
 export type ToolCall = { readonly name: string; readonly arguments: Readonly<Record<string, unknown>> };
 
-/** Creates a manager of MCP servers. Nothing starts before `start`, or before the first call of a server. Disposal ends them all. */
+/** Creates a manager of MCP servers. A server starts with `start` or at its first use. Disposal ends all of them. */
 export function createMcpManager(options: McpManagerOptions): McpManager {
   const { client, connect, onEvent = () => undefined, restartDelayMs, startTimeoutMs } = options;
   const servers = new Map(options.servers.map((allowed) => [allowed.server.name, create(allowed)]));
@@ -62,7 +62,7 @@ export function createMcpManager(options: McpManagerOptions): McpManager {
       onEvent(event) {
         onEvent({ ...event, server: server.name } as ServerEvent);
         const isListed = event.kind === "ready" || (event.kind === "list-changed" && event.list === "tools");
-        if (isListed && isOther(managed, approved)) onEvent({ kind: "words-changed", tools: [], server: server.name });
+        if (isListed && isOther(managed, approved)) onEvent({ kind: "tools-changed", tools: [], server: server.name });
       },
     };
     const managed =
@@ -125,7 +125,7 @@ type Entry = {
   running: number;
 };
 
-/** Counts a request that begins. Throws if too many have no answer yet. */
+/** Counts a request that begins. Throws `QUEUE_FULL` if too many are pending. */
 function begin(entry: Entry): void {
   if (entry.running >= LIMITS.callsAtOnce) {
     const { name } = entry.allowed.server;
@@ -137,11 +137,11 @@ function begin(entry: Entry): void {
 function toStatus({ allowed, calls, failed, managed }: Entry): ServerStatus {
   const error = managed.error();
   const [state, tools] = [managed.state(), managed.tools().length];
-  const words = isOther(managed, allowed.approved) ? ({ wordsChanged: true } as const) : {};
+  const words = isOther(managed, allowed.approved) ? ({ toolsChanged: true } as const) : {};
   return { name: allowed.server.name, state, tools, calls, failed, error, ...words };
 }
 
-/** Tells whether a server's tools are not those that were approved. */
+/** Tells whether a server's tools differ from the approved ones. */
 function isOther(managed: ManagedServer, approved: string | undefined): boolean {
   return managed.state() === "ready" && approved !== undefined && hashTools(managed.tools()) !== approved;
 }

@@ -123,16 +123,16 @@ describe("a server's other requests and news", () => {
     const { events, heard, manager } = manage({ servers: [toProcess("a", { tools })] });
     await using _ = manager;
     await manager.call("a", call("turn"));
-    await heard("words-changed");
+    await heard("tools-changed");
 
     expect((await manager.tools("a")).map(({ name }) => name)).toEqual(["new", "same", "told"]);
     expect(events.slice(2)).toEqual([
       { kind: "list-changed", list: "tools", server: "a" },
-      { kind: "words-changed", tools: ["told"], server: "a" },
+      { kind: "tools-changed", tools: ["told"], server: "a" },
     ]);
   });
 
-  it("are reported if the tools are not those that were approved", async () => {
+  it("are reported if the tools differ from the approved ones", async () => {
     const server = toProcess("a", { tools: [{ name: "one" }, { name: "two" }] });
     const { manager: first } = manage({ servers: [{ server, tools: ["one"] }] });
     await using _first = first;
@@ -145,6 +145,6 @@ describe("a server's other requests and news", () => {
     await third.start();
 
     expect(same.map(({ kind }) => kind)).toEqual(["initializing", "ready"]);
-    expect(other.at(-1)).toEqual({ kind: "words-changed", tools: [], server: "a" });
+    expect(other.at(-1)).toEqual({ kind: "tools-changed", tools: [], server: "a" });
   });
 });

@@ -8,7 +8,7 @@ function call(name: string, given: Readonly<Record<string, unknown>> = {}) {
 
 describe("a server that means harm or is broken", () => {
   it.each([
-    ["says what is none of MCP", { says: "Welcome!\n{}\n[1]\nnull\n" }],
+    ["sends lines that are not MCP", { says: "Welcome!\n{}\n[1]\nnull\n" }],
     ["never ends a short line before its first message", { says: "\n\n   \n" }],
   ])("is used if it only %s", async (_, options) => {
     const { manager } = manage({ servers: [toProcess("a", { ...options, tools: [{ name: "echo" }] })] });

@@ -16,7 +16,7 @@ function call(name: string, given: Readonly<Record<string, unknown>> = {}) {
   return { name, arguments: given };
 }
 
-/** Returns the ids of all processes that servers noted. */
+/** Returns the process ids that servers recorded. */
 function readPids(): readonly number[] {
   return existsSync(pids) ? readFileSync(pids, "utf8").trim().split(/\s/).map(Number) : [];
 }
@@ -113,7 +113,7 @@ describe("servers that are processes", () => {
     expect(await manager.tools("a")).toHaveLength(1);
   });
 
-  it("end with the manager, with all that they started, though they ignore every wish", async () => {
+  it("end with the manager, child processes included, even if they ignore stdin and SIGTERM", async () => {
     const { manager } = manage({
       servers: [
         toProcess("a", { tools: ECHO, hasChild: true, ignoresEnd: true, pidFile: pids }),
@@ -126,7 +126,7 @@ describe("servers that are processes", () => {
     await manager[Symbol.asyncDispose]();
 
     expect(before).toEqual([true, true, true]);
-    // The kernel may take a moment to end a killed child, for which nobody waits. The waiter beside the server takes 3 s.
+    // The kernel may take a moment to end a killed child that nothing waits for. The watcher beside the server takes 3 s.
     await expect.poll(() => started.map(isAlive), { timeout: 2000 }).toEqual([false, false, false]);
   });
 

@@ -42,7 +42,7 @@ it("Changes of each list are told once a second, however many a server tells", a
   expect(events.slice(2).map((event) => "list" in event && event.list)).toEqual(["prompts", "resources", "tools"]);
 });
 
-it("Other words of a tool are told, also after it was gone for a while, and after a crash", async () => {
+it("A changed definition of a tool is reported, even after the tool was missing or the server crashed", async () => {
   const fake = createFakeServer();
   const describe = (description: string) => [{ name: "echo", description, inputSchema: { type: "object" } }];
   fake.tools = describe("one");
@@ -59,7 +59,7 @@ it("Other words of a tool are told, also after it was gone for a while, and afte
   fake.crash();
   await vi.waitUntil(() => events.filter(({ kind }) => kind === "ready").length > 1, 20_000);
 
-  const told = events.map((event) => (event.kind === "words-changed" ? event.tools.join(" ") : event.kind));
+  const told = events.map((event) => (event.kind === "tools-changed" ? event.tools.join(" ") : event.kind));
   expect(told).toEqual([
     "initializing",
     "ready",

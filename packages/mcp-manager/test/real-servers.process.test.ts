@@ -80,7 +80,7 @@ describe.each([
     const names = (await manager.tools(name)).map((tool) => tool.name);
 
     expect(names).toContain("get-sum");
-    // Offered to clients alone that can be asked for more
+    // The server offers these only to clients with the capabilities for them.
     expect(names.filter((tool) => /sampling|elicitation|roots/.test(tool))).toEqual([]);
     expect(toText(await manager.call(name, call("get-sum", { a: 2, b: 3 })))).toMatch(/\b5\b/);
     const { structuredContent } = await manager.call(name, call("get-structured-content", { location: "Chicago" }));
@@ -132,7 +132,7 @@ async function startOnHttp(): Promise<Started> {
   const child = spawn(process.execPath, [PROGRAMS.everything, "streamableHttp"], { env });
   child.stdout.resume();
   const exited = once(child, "exit");
-  // It writes once that it listens.
+  // The server writes to stderr once it listens.
   await once(child.stderr, "data");
   return {
     server: toAddress("everything", `http://127.0.0.1:${port}/mcp`),

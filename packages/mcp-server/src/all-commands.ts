@@ -43,7 +43,7 @@ export function addCommands(program: Command, context: CommandContext): Command 
       refuseMisplaced(program);
       // Imported late: a server never needs it.
       const { runInstall } = await import("./commands/install/run-install.ts");
-      const { findMissing } = await import("./commands/doctor/inspect-machine.ts");
+      const { findMissing } = await import("./commands/doctor/find-missing.ts");
       const check = (args: readonly string[]) => {
         const server = checkServerOptions(createProgram(), args, host);
         return async () => (server === undefined ? [] : findMissing(server, host));
@@ -77,7 +77,7 @@ export function addCommands(program: Command, context: CommandContext): Command 
     list: (options) => listAgents(config(), options, host).then(finish),
   });
   addMcp(program, {
-    // Imported late, as they have a client of MCP.
+    // Imported late, as they load an MCP client.
     async list(options) {
       const { listServers } = await import("./commands/mcp/list-servers.ts");
       finish(await listServers(config(), options, host));
@@ -110,11 +110,11 @@ export function addCommands(program: Command, context: CommandContext): Command 
   });
 
   program.commandsGroup("Turns and sessions:");
-  // The user who types it is to need no option for the safe way.
+  // A user who types the command gets the safe way without an option.
   const sandboxedByDefault = (): Config => parseConfig(toServerValues(program, host.env), host, { sandbox: true });
   addRun(program, {
     async run(options) {
-      // Imported late, as it has all that a server has.
+      // Imported late, as it loads all that a server loads.
       const { runAgent } = await import("./commands/run/run-agent.ts");
       finish(await runAgent(sandboxedByDefault(), options, host));
     },

@@ -25,7 +25,7 @@ export async function runCli(argv: readonly string[], host: Host): Promise<numbe
 /** Adds commands to the program, and returns the server's. */
 type AddCommands = (program: Command, context: CommandContext) => Command;
 
-/** Imports all commands, unless a client starts the server: it gives nothing but options, and waits. */
+/** Imports all commands, unless the arguments are only server options: then a client starts the server, and waits. */
 async function loadCommands(argv: readonly string[]): Promise<AddCommands> {
   if (isComplete(argv, SERVER_FLAGS)) return addServe;
   const { addCommands } = await import("./all-commands.ts");

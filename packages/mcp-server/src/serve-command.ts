@@ -20,7 +20,7 @@ export type CommandContext = {
   readonly createProgram: () => Command;
 };
 
-/** Adds `budgie serve`, which also runs without its name, as MCP clients start budgie. */
+/** Adds `budgie serve`, the default command: MCP clients start budgie without its name. */
 export function addServe(program: Command, { config, finish, host }: CommandContext): Command {
   return program
     .command("serve", { isDefault: true })
@@ -46,7 +46,7 @@ async function serveOrPrint(config: Config, host: Host): Promise<number> {
   return serve(config, host);
 }
 
-// Lines that a person reads who started the server in a terminal
+// Lines for a person who started the server in a terminal
 const WAITING: readonly string[] = [
   "This is the MCP server. It waits on stdin for an MCP client, which usually starts it; Ctrl-C ends it.",
   'To have a client start it: "budgie install CLIENT". To see what it offers: "budgie list-tools". For the rest: "budgie --help".',

@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { createBudgieUser, toText } from "./helpers/start-budgie.ts";
 
-// The workspace, so that the sandbox contains this build of budgie.
+// This checkout is the workspace, so that the sandbox contains this build of budgie.
 const directory = fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, "");
 const NODE = "/usr/local/lib/kiro-cli/node";
 const BUDGIE = `${NODE} /workspace/packages/mcp-server/bin/budgie.js`;

@@ -4,11 +4,11 @@ import { createBudgieUser } from "./helpers/start-budgie.ts";
 import { createStartingEngine } from "./helpers/starting-engine.ts";
 import { traceCall, type Trace } from "./helpers/trace-call.ts";
 
-// A reader follows a call from file to file, so its way has bounds (ADR 16). Modules are loaded by a call before.
+// A reader follows a call from file to file, so its path is bounded (ADR 16). An earlier call has loaded the modules.
 const MOST_FILES = 60;
 const MOST_FRAMES = 20;
 
-// They look for changes every second or so, whether there is a call or not.
+// These poll every second or so, with or without a call.
 const TIMERS: readonly string[] = ["mcp-server agents/agent-poll.ts", "mcp-server process/watch-parent.ts"];
 
 describe("a sandboxed call that begins a session, up to the start of its container", () => {

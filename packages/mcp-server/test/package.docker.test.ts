@@ -101,13 +101,13 @@ function toTarball(name: string): string {
 /** Installs tarballs as npm does for a user. Only better-sqlite3's binary is not downloaded. */
 async function install(folder: string, files: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
   mkdirSync(folder);
-  // Makes it a project. --prefix would do too, but makes npm ignore the machine's configuration, such as its certificates.
+  // Makes the folder a project. --prefix would do too, but makes npm ignore the machine's configuration, such as certificates.
   writeFileSync(join(folder, "package.json"), "{}");
   const options = ["--prefer-offline", "--no-audit", "--no-fund"];
   await execute("npm", ["install", ...options, ...files], { cwd: folder, env: { ...process.env, ...env } });
 }
 
-/** Makes the archive that better-sqlite3 would download, from the checkout's binary, and returns the variable that names its folder. */
+/** Creates the archive that better-sqlite3 would download, from the checkout's binary. Returns the variable that names its folder. */
 async function createPrebuilt(home: string): Promise<Readonly<Record<string, string>>> {
   const store = createRequire(join(root, "packages/store/package.json"));
   const manifest = store.resolve("better-sqlite3/package.json");

@@ -8,7 +8,7 @@ import { createBudgieUser, TEST_IMAGE, toText, type BudgieUser } from "./helpers
 const TOKEN = { KAGENT_TOKEN: "s3cret" };
 const AUTHORIZATION = "Bearer s3cret";
 
-/** Writes a configuration file with an agent elsewhere. Returns the options that name it. */
+/** Writes a configuration file with a remote agent. Returns the options that name it. */
 function configure({ host }: BudgieUser, server: KagentServer, section: Readonly<Record<string, unknown>> = {}) {
   const agent = {
     protocol: "a2a",

@@ -76,7 +76,7 @@ describe("budgie --sandbox ends", () => {
   });
 });
 
-/** Lists traces without those of turns, which are removed a moment after their answers. */
+/** Lists traces except those of turns, which are removed a moment after their answers. */
 async function listKept(user: BudgieUser): Promise<readonly string[]> {
   return (await listTraces(user)).filter((name) => !name.includes("budgie-turn-"));
 }

@@ -191,7 +191,7 @@ describe("the bundle", () => {
 
     const rejected = await compileAll([same, edited, damaged]);
 
-    // V8 was given none for these, so it rejected none.
+    // V8 was given no cache for these two, so it rejected none.
     expect(rejected).toEqual([false, null, null]);
   });
 });

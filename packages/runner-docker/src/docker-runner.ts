@@ -39,14 +39,14 @@ import { toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./s
 export type DockerRunnerOptions = {
   /** Any image with a `/bin/sh`, and with the agents' programs on its PATH */
   readonly image: string;
-  /** The agents' program, which is looked for at once in an image like those of the original's Dockerfile; default none */
+  /** The agents' program, which is checked at startup in an image like those of the original's Dockerfile; default: none */
   readonly program?: string | undefined;
   readonly owner: Owner;
   /** The folder of budgie's files on the host */
   readonly stateDir: string;
-  /** The user's home, which is searched for engines' sockets and contexts; default that of this process */
+  /** The user's home, which is searched for engines' sockets and contexts; default: this process's */
   readonly home?: string | undefined;
-  /** The variables that name the engine; default those of this process */
+  /** The environment variables that name the engine; default: this process's */
   readonly hostEnv?: HostEnvironment | undefined;
   /** Limits of one turn; default 4 GiB, at most 4 CPUs, 1024 processes, 10 GiB in the home */
   readonly limits?: Partial<Limits>;
@@ -66,9 +66,9 @@ export type DockerRunnerOptions = {
   readonly containerIdleMs?: number | undefined;
   /** Number of session containers above which idle ones are stopped; default 32 */
   readonly maxRunningContainers?: number | undefined;
-  /** Time after its last use for which another runner can resume a session; without it, sessions end with this runner */
+  /** Time after its last use during which another runner can resume a session; without it, sessions end with this runner */
   readonly keepSessionsMs?: number | undefined;
-  /** Containers of next turns to keep ready, at most 8, and from 1 on one session too; default 0 */
+  /** Number of next turns' containers to keep ready, at most 8; from 1 on, one session is kept ready too. Default: 0 */
   readonly ahead?: number | undefined;
 };
 
@@ -139,7 +139,7 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
     return session;
   }
 
-  /** Makes another session ahead once a turn has started, whose time it would take before. */
+  /** Prepares another session once a turn has started; earlier, it would slow that turn down. */
   function renewAfterStart(session: DockerSession): DockerSession {
     const start: DockerSession["start"] = (...turn) => session.start(...turn).finally(ahead.session.renew);
     return { ...session, start };
@@ -176,8 +176,8 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
 }
 
 /**
- * Returns how many turns are made ahead: none on Podman, whose 4.3 may take seconds to start or end a container beside others, and none
- * where containers run on another kernel, since one that has waited is looked into again.
+ * Returns how many turns to prepare ahead. None on Podman, since 4.3 may take seconds to start or end a container beside others. None where
+ * containers run on another kernel, since a container that has waited is looked into again.
  */
 function toTurnsAhead({ name }: Engine, { ahead = 0 }: DockerRunnerOptions): number {
   return name === "Podman" || platform() !== "linux" ? 0 : ahead;
@@ -185,7 +185,7 @@ function toTurnsAhead({ name }: Engine, { ahead = 0 }: DockerRunnerOptions): num
 
 type ProgramSeeker = Pick<DockerRunnerOptions, "owner" | "program"> & { readonly user: SandboxUser };
 
-/** Throws `IMAGE_NOT_FOUND` for an image of the original in which agents cannot run their program. Others are not looked into. */
+/** Throws `IMAGE_NOT_FOUND` for an image of the original in which agents cannot run their program. Other images are not inspected. */
 async function refuseOriginals(
   engine: Engine,
   image: SandboxImage,

@@ -33,9 +33,9 @@ import type { TurnProcess } from "./turn/turn-process.ts";
 
 /** A session of this process, which another process can resume later. */
 export type DockerSession = RunnerSession & {
-  /** Starts what the first turn of a session would wait for, and what depends on nothing of that turn. */
+  /** Starts what a session's first turn would wait for, as far as it does not depend on that turn. */
   warmUp(): Promise<void>;
-  /** Stops its processes and removes everything but its home, from which the login is removed unless `signal` aborts before. */
+  /** Stops its processes and removes everything but its home, from which the login is removed unless `signal` aborts first. */
   suspend(signal: AbortSignal): Promise<void>;
 };
 
@@ -61,7 +61,7 @@ export async function createDockerSession(
   // Other runtimes' containers may not reach a socket of this kernel.
   const runsForwarder = context.runtime === undefined;
   const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers });
-  // Podman tells of a path in a volume what is at the end of its symlinks, so a look into the running container is needed.
+  // For a path in a volume, Podman reports the target of its symlinks, so budgie has to look into the running container.
   const whileRunning = context.engine.name === "Podman" ? toWhileRunning(sessionContainer, idleContainers) : undefined;
   const { lookInto } = context;
   const archive = createHomeArchive({ ...sessionContainer, lookInto, whileRunning }, context.user);
@@ -95,7 +95,7 @@ export async function createDockerSession(
     const over = [removed.signal, ...(options.signal === undefined ? [] : [options.signal])];
     const prepareHome = async (): Promise<void> => {
       await containerReady;
-      // A new home is filled through the container, for which the turn's container waits too. It reports a failure.
+      // A new home is filled through the session's container. The turn's container waits for it too, and reports a failure.
       if (!visited) await network.joinable.catch(() => undefined);
       const need = running.size === 0 ? toLoginNeed(command, context.login) : "none";
       await seeds.fill(command, (entries) => login.prepare(need, AbortSignal.any(over), entries));
@@ -140,7 +140,7 @@ export async function createDockerSession(
     }
   }
 
-  /** Has the container of another turn like this one made, unless one runs. */
+  /** Prepares the container of another turn like this one, unless a turn runs. */
   function prepareNext({ network: { forwarder, mode }, options, ...turn }: Omit<TurnLaunch, "ahead">): void {
     // On the bridge, the engine writes the host's name servers into a container at its start.
     if (starting.size + running.size > 0 || mode === "bridge") return;

@@ -3,7 +3,7 @@ import type { GuardedPath } from "@budgie/core";
 import type { Engine } from "./engine/engine.ts";
 import { usualSockets, type HostEnvironment } from "./engine/find-engine.ts";
 
-/** The user's home and environment, of which an engine's sockets depend. */
+/** The user's home and environment, which determine where an engine's sockets are. */
 export type Host = { readonly home: string; readonly hostEnv: HostEnvironment };
 
 /** Lists the paths that no workspace may contain. Each usual socket is one, since any engine gives access to the host. */

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSessionId, KIRO_DEFINITIONS, type Access, type RunnerSession } from "@budgie/core";
+import { createSessionId, KIRO_HIDDEN_PATHS, type Access, type RunnerSession } from "@budgie/core";
 import { createDockerPlace, run, type Ran } from "./helpers/docker-place.ts";
 
 const ALL: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => place[Symbol.asyncDispose]());
 
 async function runWith(access: Partial<Access>, script: string): Promise<Ran> {
-  const command = { argv: ["sh", "-c", script] as const, env: {}, projections: [], hidden: KIRO_DEFINITIONS };
+  const command = { argv: ["sh", "-c", script] as const, env: {}, projections: [], hidden: KIRO_HIDDEN_PATHS };
   const options = { directory: place.workspace, input: "", access: { ...ALL, ...access } };
   const child = await session.start(command, options);
   const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
@@ -108,7 +108,7 @@ describe("lower limits", () => {
   it("of processors slow down a program that uses more", async () => {
     const script =
       "b=$(date +%s%N); i=0; while [ $i -lt 300000 ]; do i=$((i + 1)); done; e=$(date +%s%N); echo $((e - b)); times";
-    // The share of one processor that the program got
+    // Returns the share of one processor that the program got.
     const shareOf = async (limits: Access["limits"]): Promise<number> => {
       const { stdout } = await runWith({ limits }, script);
       const [, wallNs, minutes, seconds] = /^(\d+)\n(\d+)m([\d.]+)s /.exec(stdout) ?? [];

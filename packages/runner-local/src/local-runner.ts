@@ -21,7 +21,7 @@ export type LocalRunnerOptions = {
   readonly hostEnv: NodeJS.ProcessEnv;
   /** Further variables of `hostEnv` to pass to agents */
   readonly env?: readonly string[] | undefined;
-  /** Time since their last use for which other runners can resume sessions; without it, they end with this runner */
+  /** Time after its last use during which another runner can resume a session; without it, sessions end with this runner */
   readonly keepSessionsMs?: number | undefined;
 };
 

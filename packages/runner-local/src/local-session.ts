@@ -98,7 +98,7 @@ function rejectMissingProtections(access: Access | undefined): void {
   if (missing.length === 0) return;
   throw new BudgieError(
     "INPUT_INVALID",
-    `Without a sandbox nothing can hold an agent to ${missing.join(" and ")}. Ask without that, or run the agent in a sandbox.`,
+    `Without a sandbox nothing can enforce ${missing.join(" and ")}. Ask without that, or run the agent in a sandbox.`,
   );
 }
 

@@ -1,6 +1,6 @@
 import type { Database } from "./sqlite.ts";
 
-/** Writes all that `work` writes, or nothing of it. */
+/** Runs `work` in a transaction: all of its writes take effect, or none. */
 export function inTransaction(database: Database, work: () => void): void {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -12,7 +12,7 @@ export function inTransaction(database: Database, work: () => void): void {
   }
 }
 
-/** Rolls back, unless SQLite has done so already, such as for a full disk. */
+/** Rolls back, unless SQLite has already done so, as for a full disk. */
 function rollBack(database: Database): void {
   try {
     database.exec("ROLLBACK");

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, toOption } from "@budgie/core";
 import type { Database } from "./sqlite.ts";
 
-// The statements that make each version out of the one before it. Released ones never change.
+// The statements that turn each version into the next. Released ones never change.
 const MIGRATIONS: readonly string[] = [
   // Answers have a table of their own, so that runs are listed without reading them.
   `CREATE TABLE runs (
@@ -50,9 +50,9 @@ const MIGRATIONS: readonly string[] = [
   `ALTER TABLE runs ADD COLUMN mcp TEXT`,
 ];
 
-/** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if it is of a newer budgie. */
+/** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */
 export async function migrate(database: Database): Promise<void> {
-  // Makes an empty file return unused pages to the file system. It has no effect once the file has tables.
+  // Makes a new database return unused pages to the file system. It has no effect once the file has tables.
   database.exec("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA foreign_keys = ON");
   await useWriteAheadLog(database);
   // SQLite copies rows when it makes room. A copy of a removed row must not stay in the file.

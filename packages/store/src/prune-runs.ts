@@ -13,8 +13,8 @@ export const DEFAULT_RETENTION: Retention = { maxAgeMs: 30 * 24 * 60 * 60 * 1000
 const RUNS_KEPT = 10_000;
 
 /**
- * Removes runs that are too old. If the database is too large, removes the oldest answers, then the oldest runs. The last run stays. A
- * removed run that has not ended is added again when it ends.
+ * Removes runs that are too old or too many. If the database is too large, removes the oldest answers, then the oldest runs, but not the
+ * last one. A removed run that has not ended is added again when it ends.
  */
 export function pruneRuns(database: Database, { maxAgeMs, maxBytes }: Retention): void {
   database.run("DELETE FROM runs WHERE number <= (SELECT max(number) FROM runs) - ?", RUNS_KEPT);
@@ -59,7 +59,7 @@ function usedBytes(database: Database): number {
   return (pragma(database, "page_count") - pragma(database, "freelist_count")) * pragma(database, "page_size");
 }
 
-// This number takes some milliseconds. The other free pages are used for new runs, or released the next time.
+// Releasing this many takes some milliseconds. The other free pages are used for new runs, or released the next time.
 const PAGES_AT_ONCE = 2000;
 
 /** Releases free pages of the file to the file system. */

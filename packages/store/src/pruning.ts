@@ -1,7 +1,7 @@
 import type { StateDatabase } from "./state-database.ts";
 import { pruneRuns, type Retention } from "./prune-runs.ts";
 
-/** Prunes a database now and then. */
+/** The periodic pruning of a database. */
 export type Pruning = {
   /** Schedules pruning, unless it is scheduled already. */
   readonly schedule: () => void;

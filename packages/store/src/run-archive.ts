@@ -7,9 +7,9 @@ import { createStateDatabase } from "./state-database.ts";
 
 /** The run log of a state directory, for commands that read it. Each function throws a `BudgieError` if it cannot be read. */
 export type RunArchive = {
-  /** The last runs, the newest first */
+  /** Finds the last runs, the newest first */
   readonly recent: (query: RunQuery) => Promise<readonly Run[]>;
-  /** Finds the run whose id begins like this; throws `INPUT_INVALID` if there is none or more than one */
+  /** Finds the run whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
   readonly find: (id: string) => Promise<RunRecord>;
   /** Removes runs and their answers permanently, and returns their ids. Runs that have not ended are kept. */
   readonly remove: (choice: RunChoice) => Promise<readonly string[]>;
@@ -77,14 +77,14 @@ function findRow(database: Database, id: string): Row {
   const named = rows.slice(0, MOST_NAMED).map((candidate) => `"${String(candidate["id"])}"`);
   throw new BudgieError(
     "INPUT_INVALID",
-    `The ids of several runs begin with "${id}", such as ${named.join(", ")}. Say more of it.`,
+    `The ids of several runs begin with "${id}", such as ${named.join(", ")}. Give more of the id.`,
   );
 }
 
 function refuse(id: string): never {
   throw new BudgieError(
     "INPUT_INVALID",
-    `There is no run ${JSON.stringify(id.slice(0, 64))} in the log. "budgie runs ls" lists those that are.`,
+    `There is no run ${JSON.stringify(id.slice(0, 64))} in the log. "budgie runs ls" lists all that are there.`,
   );
 }
 
@@ -101,7 +101,7 @@ async function chooseNamed(database: Database, owner: Owner, named: readonly str
   const rows = named.map((id) => findRow(database, id));
   const running = (await toRuns(rows, owner)).find(({ outcome }) => outcome === "running");
   if (running === undefined) return [...new Set(rows.map(({ id }) => String(id)))];
-  throw new BudgieError("INPUT_INVALID", `The run "${running.id}" is not over yet. Remove it when it is.`);
+  throw new BudgieError("INPUT_INVALID", `The run "${running.id}" has not ended yet. Remove it once it has.`);
 }
 
 /** Removes runs, and overwrites their text in the file and in the write-ahead log. */

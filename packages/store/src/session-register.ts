@@ -28,12 +28,12 @@ export function createSessionRegister({ report, stateDir }: SessionRegisterOptio
   const state = createStateDatabase(stateDir);
   let hasReported = false;
 
-  /** Writes to the database. Reports a failure instead of throwing, because a turn must not fail for its entry. */
+  /** Writes to the database. Reports a failure instead of throwing, because a turn must not fail over its register entry. */
   async function write(sql: string, ...values: readonly (string | number | null)[]): Promise<void> {
     try {
       (await state.connect()).run(sql, ...values);
     } catch (error) {
-      if (!hasReported) report(`Sessions are not written down: ${state.toProblem(error).message}`);
+      if (!hasReported) report(`Sessions are not recorded: ${state.toProblem(error).message}`);
       hasReported = true;
     }
   }

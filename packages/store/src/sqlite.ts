@@ -44,7 +44,7 @@ async function load(): Promise<Sqlite> {
   );
 }
 
-/** Returns why SQLite cannot be loaded, with the remedy; `undefined` if nothing is missing. Loads nothing, for a start to be quick. */
+/** Returns why SQLite cannot be loaded, with the remedy; `undefined` if nothing is missing. Loads nothing, to keep the startup fast. */
 export function findSqliteProblem(): string | undefined {
   if (isBuiltin("node:sqlite")) return undefined;
   const folder = findBetterSqlite();
@@ -63,7 +63,7 @@ function findBetterSqlite(): string | undefined {
   }
 }
 
-/** Returns the commands that provide SQLite. Install scripts may be switched off, which is why it is missing. */
+/** Returns the commands that provide SQLite. SQLite may be missing because install scripts are switched off. */
 function toRemedy(folder: string | undefined): string {
   const command =
     folder === undefined

@@ -10,9 +10,9 @@ export type StateDatabase = {
   exists(): boolean;
   /** Throws if it could not be opened or created; writes nothing. */
   check(): Promise<void>;
-  /** Opens or creates it with the first call. */
+  /** Opens or creates it on the first call. */
   connect(): Promise<Database>;
-  /** Converts anything that was thrown to an error for the user. */
+  /** Converts anything that was thrown into an error for the user. */
   toProblem(error: unknown): BudgieError;
   readonly close: () => void;
 };
@@ -32,7 +32,7 @@ export function createStateDatabase(stateDir: string): StateDatabase {
   }
 
   async function connect(): Promise<Database> {
-    // The file was removed, or moved away because it was damaged: writes to it would be lost.
+    // If the file was removed, or moved away as damaged, writes to it would be lost.
     if (open !== undefined && open.file !== readFileId(path)) close();
     opening ??= openDatabase(stateDir, path);
     try {

@@ -3,7 +3,10 @@ import { toBegunRow, toFinishedRow } from "./run-row.ts";
 import type { Database, Row } from "./sqlite.ts";
 import { inTransaction } from "./in-transaction.ts";
 
-/** Records that a turn has begun. The row survives the process but not a power failure, which would take a hundred times longer. */
+/**
+ * Records that a turn has begun. The row survives a crash of the process but not a power failure: that would take a hundred times longer to
+ * write.
+ */
 export function writeBegun(database: Database, run: BegunRun, owner: OwnerRecord): void {
   database.exec("PRAGMA synchronous = NORMAL");
   inTransaction(database, () => {

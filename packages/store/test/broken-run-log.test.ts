@@ -163,7 +163,7 @@ describe("a run log that cannot be used", () => {
   });
 });
 
-/** A write that fails with SQLite's error for a full disk; its transaction may or may not have ended then. */
+/** Returns SQL for a trigger that makes writes fail like a full disk. `end` is what happens to the transaction, such as `ABORT`. */
 function toFullDisk(end: string): string {
   return `CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(${end}, 'database or disk is full'); END`;
 }

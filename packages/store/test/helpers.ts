@@ -33,7 +33,7 @@ export function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
   };
 }
 
-/** Returns the run as a log returns it. */
+/** Returns a run in the form in which a log returns it. */
 export function toKept({ answer, ...run }: FinishedRun, delivered = false): Run {
   return { ...run, answerBytes: answer === undefined ? undefined : Buffer.byteLength(answer), delivered };
 }
@@ -50,7 +50,7 @@ export const ALL = { limit: 100 };
 
 type Opened = RunLogFile & {
   readonly reports: readonly string[];
-  /** Releases the lock, as a process does that ends */
+  /** Releases the lock, like the end of a process */
   readonly die: () => Promise<void>;
 };
 
@@ -58,7 +58,7 @@ type Opened = RunLogFile & {
 export function open(stateDir: string, options: Partial<RunLogOptions> = {}): Opened {
   const reports: string[] = [];
   const process = readOwnProcess();
-  // A process that had this one's pid before: the owner is to live as long as it holds its lock, and not as long as the test.
+  // An earlier process with this pid, so that the owner lives only as long as it holds its lock, not as long as the test.
   const owner = createOwner({ stateDir, process: process === undefined ? undefined : { ...process, started: "0" } });
   onTestFinished(() => owner.release());
   const log = createRunLog({ stateDir, owner, report: (line) => void reports.push(line), ...options });

@@ -126,7 +126,7 @@ describe("the register of sessions", () => {
     await register.remove(createSessionId());
 
     expect(register.reports).toEqual([
-      expect.stringMatching(/^Sessions are not written down: .*file is not a database.*Make it writable/),
+      expect.stringMatching(/^Sessions are not recorded: .*file is not a database.*Make it writable/),
     ]);
     await expect(register.list()).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
   });

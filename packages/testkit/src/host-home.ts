@@ -24,11 +24,11 @@ export type HostHome = AsyncDisposable & {
 };
 
 export type HostHomeOptions = {
-  /** Log Kiro in; default true */
+  /** Logs Kiro in; default true */
   readonly login?: boolean;
   /** Leaves the database open in WAL mode, with its newest rows in the `-wal` file, like a running Kiro; default false */
   readonly wal?: boolean;
-  /** Add an agent file that is not JSON; default false */
+  /** Adds an agent file that is not JSON; default false */
   readonly malformedAgent?: boolean;
 };
 

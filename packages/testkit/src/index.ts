@@ -1,10 +1,9 @@
-// The test helpers of this repository, which are never published and imported by tests only.
+// The test helpers of this repository, for tests, scripts and examples. They are never published.
 export { describeRunner } from "./runner-contract/describe-runner.ts";
 export type { Leftovers, RunnerSetup, RunnerUnderTest } from "./runner-contract/runner-setup.ts";
-export { describeProtocol } from "./protocol-contract/describe-protocol.ts";
+export { describeProtocol, type ProtocolSetup } from "./protocol-contract/describe-protocol.ts";
 export { PROTOCOL_GAPS } from "./protocol-contract/gaps.ts";
-export type { ProtocolSetup } from "./protocol-contract/protocol-setup.ts";
-export type { Deed, ProtocolUnderTest } from "./protocol-contract/protocol-under-test.ts";
+export type { Task, ProtocolUnderTest } from "./protocol-contract/protocol-under-test.ts";
 export type { Canaries } from "./canaries.ts";
 export { createCertificateAuthority, type CertificateAuthority, type Identity } from "./certificate-authority.ts";
 export { createFakeLlm, type FakeLlm } from "./fake-llm/fake-llm.ts";
@@ -23,6 +22,6 @@ export {
   type AuthorizationServerOptions,
 } from "./mcp/authorization-server.ts";
 export { toMockCommand } from "./mcp/mock-command.ts";
-export type { MockDeed, MockOptions, MockTool } from "./mcp/mock-options.ts";
+export type { MockAction, MockOptions, MockTool } from "./mcp/mock-options.ts";
 export { startMockServer, type MockHttpOptions, type MockServer } from "./mcp/start-mock-server.ts";
 export { startScriptedServer, type Script, type ScriptedServer } from "./a2a/scripted-server.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Tells if a process runs. On Linux, one that has ended but was not reaped does not. */
+/** Tells if a process runs. On Linux, a zombie does not count. */
 export function isAlive(pid: number): boolean {
   try {
     if (process.platform !== "linux") return process.kill(pid, 0);

@@ -7,6 +7,7 @@ import { listSources, PACKAGES, readSources } from "./helpers/read-sources.ts";
 const IN_ROOMS = [
   "core",
   "egress",
+  "acp",
   "a2a",
   "mcp-manager",
   "runner-docker",
@@ -15,7 +16,7 @@ const IN_ROOMS = [
   "mcp-server",
   "testkit",
 ];
-// Folders of tests besides the rooms of their sources.
+// The folders of tests that do not mirror a room.
 const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop", "programs"];
 
 describe.each(IN_ROOMS)("the rooms of %s", (name) => {

@@ -10,12 +10,12 @@ import { openEngine } from "../../lib/engine.mjs";
 
 export const IMAGE = "budgie-demo:latest";
 export const SANDBOX = ["--sandbox", "--sandbox-image", IMAGE];
-/** Without a sandbox, by the stand-in agent of the tests */
+/** The flags for the tests' stand-in agent without a sandbox */
 export const LOCAL = [
   "--kiro-binary",
   fileURLToPath(new URL("../../../packages/testkit/bin/kiro-cli", import.meta.url)),
 ];
-/** Time in which a caller reads an answer, and budgie makes things ahead beside no other case */
+/** The time in which a caller reads an answer, and budgie makes things ahead without disturbing another case */
 export const READING_MS = 3000;
 /** An agent that answers at once, so that only the cost of running it is measured */
 export const AGENT = "code-reviewer";
@@ -79,7 +79,7 @@ async function connect({ host, directory, flags, dockerHost }) {
     /** Runs a first turn, and resolves to its session. */
     newSession: async (input) => (await ask(AGENT, { prompt: PROMPT, ...input })).sessionId,
     followUp: (sessionId, input) => ask(AGENT, { prompt: PROMPT, sessionId, ...input }),
-    /** A turn of the session that `firstTurn` created last */
+    /** Runs a turn of the session that `firstTurn` created last */
     followUpTurn: () => ask(AGENT, { prompt: PROMPT, sessionId: last }),
     close: () => client.close(),
   };

@@ -3,7 +3,7 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Opens a socket in front of an engine. `pass` connects what the sockets of each client and of the engine say. */
+/** Opens a socket in front of an engine. `pass` connects the sockets of each client and of the engine. */
 export async function openEngineProxy({ endpoint }, pass) {
   const { address } = endpoint;
   const target = address.socketPath ? { path: address.socketPath } : { host: address.host, port: address.port };

@@ -13,7 +13,7 @@ export async function startMeasuringTurn({ session, directory, egress, program, 
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const said = text(child.stderr);
   return {
-    /** Has it measure, and returns its times in ms. */
+    /** Makes the program measure, and returns its times in ms. */
     async measure(command) {
       child.stdin.write(`${JSON.stringify(command)}\n`);
       const { done, value } = await lines.next();

@@ -55,10 +55,10 @@ function toMatrix(rows) {
   return [`||${counts.join("|")}|`, `|-|${counts.map(() => "-|").join("")}`, ...lines].join("\n");
 }
 
-/** Returns a table without blanks around its cells, since the words of the pages are counted. */
+/** Returns a table without blanks around its cells, since a word limit counts them. */
 function toTable(rows) {
   const hasRatios = rows.some(({ ratio }) => ratio !== undefined);
-  // The ratio says it already.
+  // A base needs no row of its own: the ratios to it say as much.
   const shown = rows.filter(({ ratio, title }) => ratio !== undefined || !rows.some((row) => row.ratio?.to === title));
   const head = hasRatios ? ["||median|ratio|", "|-|-|-|"] : ["||median|", "|-|-|"];
   return [...head, ...shown.map((row) => toLine(row, hasRatios))].join("\n");

@@ -10,7 +10,7 @@ export async function writePage() {
   for (const [name, text] of Object.entries(await makePage())) await writeFile(new URL(name, DOCS), text);
 }
 
-/** Returns the files below `docs` that are made of the results, by name. */
+/** Returns the files below `docs` that are generated from the results, by name. */
 export async function makePage() {
   const results = JSON.parse(await readFile(RESULTS, "utf8"));
   return { "performance.md": toPage(results), "performance.svg": toChart(results) };

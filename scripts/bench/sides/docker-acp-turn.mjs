@@ -17,7 +17,7 @@ export async function dockerAcpTurn({ directory, image, llm, prompt, script }) {
   const { sessionId } = await ask("session/new", { cwd: "/workspace", mcpServers: [] });
   const { stopReason } = await ask("session/prompt", { sessionId, prompt: [{ type: "text", text: prompt }] });
   if (stopReason !== "end_turn") throw new Error(`The agent ended its turn with "${stopReason}".`);
-  // Codex does not end with its input, so docker passes a signal on.
+  // Codex does not end with its input, so docker forwards a signal to it.
   child.kill("SIGTERM");
   await exited;
 }

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { AGENT, IMAGE, PROMPT } from "../lib/bench-place.mjs";
 
 export const COMMAND = ["kiro-cli", "chat", "--agent", AGENT, "--no-interactive"];
-// The part of a sandbox's hardening that an option of the command line has.
+// The part of a sandbox's hardening for which the command line has options.
 const HARDENED = (
   "--network none --read-only --cap-drop ALL --security-opt no-new-privileges --pids-limit 1024 --memory 4g " +
   "--init --log-driver none --tmpfs /tmp --tmpfs /root"
@@ -20,7 +20,7 @@ export function hardenedRun(place) {
 
 const DATA = "/root/.local/share/kiro-cli";
 
-/** Creates the turns of the original design by its commands: a volume a session, and two containers a turn. */
+/** Creates turns by the commands of the original design: a volume for each session, and two containers for each turn. */
 export function originalDesign(place) {
   const volume = `budgie-bench-${process.pid}`;
   let isMade = false;
@@ -37,7 +37,7 @@ export function originalDesign(place) {
   };
   return {
     followUpTurn,
-    /** A turn of a new session. The last one's volume is removed before the clock starts. */
+    /** Runs a turn of a new session. Removes the last session's volume before the clock starts. */
     firstTurn: async () => {
       await removeVolume();
       const began = performance.now();
@@ -54,7 +54,7 @@ function toSettings({ directory, host }) {
   return ["-e", "KIRO_API_KEY=key", "-w", "/workspace", ...mounts];
 }
 
-/** Returns what the agent reads on stdin. */
+/** Returns the agent's stdin. */
 export function toInput(folder) {
   return `In directory /workspace, ${PROMPT}\n\nWrite your response to: ${folder}/response.txt\n`;
 }

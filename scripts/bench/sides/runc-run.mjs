@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { IMAGE } from "../lib/bench-place.mjs";
 import { COMMAND, run, toInput } from "./docker-run.mjs";
 
-/** Creates a turn by runc alone, from a copy of the image's files: the floor under every engine. Resolves to `undefined` without root and runc. */
+/** Creates a turn by runc alone, on a copy of the image's files: every engine's floor. Resolves to `undefined` without root and runc. */
 export async function createRuncTurn({ atEnd, directory, host }) {
   if (process.getuid?.() !== 0 || spawnSync("runc", ["--version"]).status !== 0) return undefined;
   const folder = await mkdtemp(join(tmpdir(), "budgie-bench-"));

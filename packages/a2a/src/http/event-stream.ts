@@ -16,7 +16,7 @@ export async function* readEvents(chunks: AsyncIterable<Buffer>, who: string): A
       continue;
     }
     const text = line.toString("utf8");
-    // All else is a comment, or a name that A2A does not use.
+    // Other lines are comments, or fields that A2A does not use.
     if (!text.startsWith("data:")) continue;
     bytes += line.length;
     if (bytes > LARGEST_EVENT_BYTES) throw tooMuch(who, LARGEST_EVENT_BYTES);

@@ -4,7 +4,7 @@ import { BudgieError } from "@budgie/core";
 import { toMask } from "./mask.ts";
 import { toOneLine } from "./one-line.ts";
 
-/** A request to the server of an agent, or of agents. */
+/** A request to a server of one or more agents. */
 export type HttpRequest = {
   /** The server's name in messages, such as `the agent "reviewer"` */
   readonly who: string;
@@ -16,17 +16,17 @@ export type HttpRequest = {
 };
 
 /**
- * Sends a request and resolves to its response, whatever its status. Redirects are not followed, and the response is not unpacked, so
- * that its size is what is read. `RUNNER_UNAVAILABLE` if the server cannot be reached.
+ * Sends a request and resolves to its response, whatever its status. Does not follow redirects, and does not decompress the response,
+ * so that limits bound its real size. Throws `RUNNER_UNAVAILABLE` if the server cannot be reached.
  */
 export function send({ body, headers, signal, url, who }: HttpRequest): Promise<IncomingMessage> {
   const request = url.protocol === "https:" ? requestHttps : requestHttp;
   const method = body === undefined ? "GET" : "POST";
   return new Promise((resolve, reject) => {
-    // A connection of its own: a server may close one that is kept, just when it is used again.
+    // A new connection: a server may close a kept-alive one just as it is reused.
     const sent = request(url, { method, headers, signal, agent: false }, resolve);
     sent.on("error", (cause) => reject(toUnreachable({ signal, url, who }, cause)));
-    // Without an error or a response if the server switches protocols.
+    // Closes without an error or a response if the server switches protocols.
     sent.on("close", () => reject(toUnreachable({ signal, url, who }, new Error("no HTTP response"))));
     sent.end(body);
   });
@@ -44,12 +44,12 @@ function toUnreachable(
   return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
 }
 
-/** Returns an address without what may be secret in it. */
+/** Returns a URL without its credentials, query and fragment, which may be secret. */
 export function toPlace({ host, pathname, protocol }: URL): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** Yields the chunks of a response, at most so many bytes. Throws `AGENT_FAILED` for more, and `AGENT_CRASHED` if the connection ends early. */
+/** Yields the chunks of a response. Throws `AGENT_FAILED` beyond `maxBytes`, and `AGENT_CRASHED` if the connection ends early. */
 export async function* readChunks(
   response: IncomingMessage,
   { maxBytes, who }: { readonly maxBytes: number; readonly who: string },
@@ -88,7 +88,7 @@ export function tooMuch(who: string, maxBytes: number): BudgieError {
   return new BudgieError("AGENT_FAILED", `The server of ${who} sent more than ${size}, and was not heard further.`);
 }
 
-/** Throws for a status that is no success: `LOGIN_REQUIRED` if the server wants to know who asks, else `AGENT_FAILED`. */
+/** Throws for a status other than 2xx: `LOGIN_REQUIRED` for 401 and 403, else `AGENT_FAILED`. */
 export function checkStatus(
   status: number,
   text: string,

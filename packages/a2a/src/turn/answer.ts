@@ -3,7 +3,7 @@ import { toOneLine } from "../http/one-line.ts";
 import type { Said } from "../wire/said.ts";
 import type { Update } from "../wire/wire.ts";
 
-/** The answer of a turn, as the news of its task arrive. */
+/** The answer of a turn, built from the updates of its task. */
 export type Answer = {
   readonly add: (update: Update) => void;
   /** The conversation's id, as the server names it */
@@ -13,7 +13,7 @@ export type Answer = {
   readonly state: () => string | undefined;
   /** True if nothing more will come */
   readonly isOver: () => boolean;
-  /** Returns the text of the artifacts, else of the last message, else their data as JSON, else what it said before */
+  /** Returns the text of the artifacts, else of the last message, else their data as JSON, else the agent's latest earlier text */
   readonly text: () => string;
   readonly files: () => number;
   /** True if the answer is longer than budgie keeps */
@@ -23,9 +23,9 @@ export type Answer = {
 export type AnswerOptions = {
   /** Called with the text of messages and artifacts */
   readonly onText: (text: string) => void;
-  /** Called with what a working agent says, now and then */
+  /** Called with what a working agent says, at most every 250 ms */
   readonly onActivity: (activity: string) => void;
-  /** Removes secrets from the answer; pieces that it comes in are masked one by one */
+  /** Removes secrets from the answer, and from each piece of it as it arrives */
   readonly mask: Mask;
 };
 
@@ -38,7 +38,7 @@ const NOTHING: Said = { text: "", json: "", files: 0 };
 
 const OVER = new Set(["auth-required", "canceled", "completed", "failed", "input-required", "rejected"]);
 
-/** An artifact as far as it came. */
+/** An artifact as received so far. */
 type Artifact = {
   text: string;
   readonly json: string[];
@@ -91,7 +91,7 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
 
   return {
     add(update) {
-      // One for each turn: a server could name a new one with each event, and all would be kept.
+      // Only the first of a turn: a server could name a new one with each event, and each would be saved.
       context ??= update.context;
       task = update.task ?? task;
       state = update.state ?? state;
@@ -121,7 +121,7 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
   };
 }
 
-/** Adds the pieces of an artifact that there is room for, and returns their length. Nothing that came before is copied. */
+/** Appends as much to an artifact as there is room for, and returns its length. Does not copy what came before. */
 function append(artifact: Artifact, said: Said, room: number): number {
   const text = said.text.slice(0, room);
   const json = said.json.slice(0, room - text.length);

@@ -4,7 +4,7 @@ import { parsePlain, toFields, toText } from "../http/plain.ts";
 const FILE = ".budgie-a2a.jsonl";
 const LONGEST_ID = 1000;
 
-/** The place of a session on its agent's server. */
+/** The ids of a session on its agent's server. */
 export type Context = {
   /** The conversation */
   readonly context: string;
@@ -20,7 +20,7 @@ export async function loadContext(session: RunnerSession): Promise<Context | und
   return context === undefined ? undefined : { context, task: toText(line["task"], LONGEST_ID) };
 }
 
-/** Saves a session's context, after those before it. */
+/** Appends a session's context to its file, whose last line counts. */
 export async function saveContext(session: RunnerSession, context: Context): Promise<void> {
   await session.appendFile(FILE, `${JSON.stringify(context)}\n`);
 }

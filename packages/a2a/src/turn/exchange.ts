@@ -10,10 +10,10 @@ export type Exchange = {
   readonly isStreaming: boolean;
   readonly message: Omit<OwnMessage, "isImmediate">;
   readonly answer: Answer;
-  /** Called after all news of the task */
+  /** Called after each update of the task */
   readonly onUpdate: () => Promise<void>;
   readonly signal: AbortSignal;
-  /** The time in which the server may not answer when it is asked for the task */
+  /** The time for which polling tolerates a lost server */
   readonly lostTimeoutMs: number;
 };
 
@@ -21,7 +21,7 @@ const FIRST_POLL_MS = 200;
 const LONGEST_POLL_MS = 5000;
 const METHOD_NOT_FOUND = -32_601;
 
-/** Sends a prompt, and follows its task until it ends or waits for the caller: by the stream, and where there is none, by asking. */
+/** Sends a prompt, and follows its task by stream, else by polling, until the task ends or waits for the caller. */
 export async function exchange(parts: Exchange): Promise<void> {
   const { answer, isStreaming, who } = parts;
   const isHeard = isStreaming && (await stream(parts));
@@ -37,16 +37,16 @@ async function stream(parts: Exchange): Promise<boolean> {
   let isFirst = true;
   try {
     for await (const reply of client.ask(methods.stream, toMessage({ ...message, isImmediate: false }), signal)) {
-      // After any other error, and after news, the agent may have begun, and must not get the prompt twice.
+      // After any other error, or an update, the agent may have begun, and must not get the prompt twice.
       if (isFirst && lacksMethod(reply)) return false;
       await take(reply, parts);
-      // The news of a task that is continued begin with the task as it was, which waits for the caller.
+      // The stream of a continued task begins with its old state, in which it waits for the caller.
       const isOld = isFirst && message.task !== undefined;
       if (answer.isOver() && !isOld) return true;
       isFirst = false;
     }
   } catch (error) {
-    // The task goes on without the connection.
+    // The task continues without the connection.
     if (!isLost(error, LOST) || answer.task() === undefined) throw error;
   }
   return true;
@@ -66,7 +66,7 @@ function isLost(error: unknown, codes: readonly string[]): boolean {
 async function ask(parts: Exchange): Promise<void> {
   const { client, message, signal } = parts;
   const { methods, toMessage } = client.wire;
-  // At once, a task that is continued would still wait for the caller.
+  // An immediate answer would show a continued task as still waiting for the caller.
   const isImmediate = message.task === undefined;
   await take(await client.askOnce(methods.send, toMessage({ ...message, isImmediate }), signal), parts);
 }
@@ -76,7 +76,7 @@ async function poll(parts: Exchange): Promise<void> {
   const { methods } = client.wire;
   let delayMs = FIRST_POLL_MS;
   let lostSinceMs: number | undefined;
-  // A server that restarts, or a network that is gone for a while, ends no task.
+  // A restart of the server, or a gap in the network, does not end a task.
   const tolerate = (error: unknown): undefined => {
     lostSinceMs ??= performance.now();
     if (!isLost(error, LOST_OR_AWAY) || performance.now() - lostSinceMs >= lostTimeoutMs) throw error;
@@ -104,5 +104,8 @@ function toRefused({ code, message }: RpcError, who: string): BudgieError {
 }
 
 function silent(who: string): BudgieError {
-  return new BudgieError("AGENT_CRASHED", `The server of ${who} ended its answer before there was one. Ask it again.`);
+  return new BudgieError(
+    "AGENT_CRASHED",
+    `The server of ${who} closed the connection before it answered. Ask it again.`,
+  );
 }

@@ -3,13 +3,13 @@ import type { Answer } from "./answer.ts";
 import type { Mask } from "../http/mask.ts";
 import { toOneLine } from "../http/one-line.ts";
 
-// There is no process here to end.
+// The agent is not a process here, so it has no exit.
 const NO_EXIT = { exitCode: undefined, signal: undefined, reason: undefined, oomKilled: false };
 
 type Asked = {
   readonly who: string;
   readonly warnings: readonly string[];
-  /** Removes secrets from what becomes an error */
+  /** Removes secrets from an error's text */
   readonly mask: Mask;
 };
 
@@ -36,7 +36,7 @@ export function toAnswer(answer: Answer, { mask, warnings, who }: Asked): Protoc
     throw new BudgieError("AGENT_FAILED", `The task of ${who} ended, and said nothing. Ask it again.`);
   }
   return {
-    response: response === "" ? "The agent waits for more, and did not say for what." : response,
+    response: response === "" ? "The agent waits for more input, and did not say which." : response,
     file: undefined,
     exit: NO_EXIT,
     denied: [],

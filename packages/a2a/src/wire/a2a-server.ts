@@ -4,6 +4,6 @@ export type A2aServer = {
   readonly url: string;
   /** Sent with every request; their values may be secrets */
   readonly headers: Readonly<Record<string, string>>;
-  /** True if the client has to name a new conversation; default the server does */
+  /** True if the client must name a new conversation; by default the server does */
   readonly namesContext?: boolean | undefined;
 };

@@ -4,7 +4,7 @@ import { checkStatus, readText, send, toPlace } from "../http/send.ts";
 import { parsePlain, toEntries, toFields, type Fields } from "../http/plain.ts";
 import type { WireVersion } from "./wire.ts";
 
-/** The facts of an agent's card that budgie goes by. Its addresses are ignored: they may be those of a network of its own, or another's. */
+/** The facts that budgie reads in an agent's card. It ignores the card's addresses, which may be in another network, or somebody else's. */
 export type AgentCard = {
   readonly version: WireVersion;
   readonly isStreaming: boolean;
@@ -16,7 +16,7 @@ const MOST_INTERFACES = 100;
 
 type Asking = { readonly who: string; readonly signal: AbortSignal };
 
-/** Loads an agent's card, which is below its address, or at the root of its host. Throws `AGENT_FAILED` for one that budgie cannot go by. */
+/** Loads an agent's card from below its URL, else from the root of its host. Throws `AGENT_FAILED` if it names no supported interface. */
 export async function loadCard({ headers, url }: A2aServer, { signal, who }: Asking): Promise<AgentCard> {
   const base = new URL(url);
   const places = [new URL(`${base.pathname.replace(/\/$/, "")}/${PATH}`, base), new URL(`/${PATH}`, base)];
@@ -52,14 +52,14 @@ function toVersion(card: Fields): WireVersion | undefined {
   return known ?? (isOldCard(card) ? "0.3" : undefined);
 }
 
-/** Returns whether a card has the shape of 0.3. One that does not say how it is spoken to is spoken to by JSON-RPC. */
+/** Tells whether a card has the shape of 0.3 and offers JSON-RPC, which is the default transport. */
 function isOldCard({ additionalInterfaces, preferredTransport = "JSONRPC", protocolVersion = "0.3", url }: Fields) {
   const others = toEntries(additionalInterfaces, MOST_INTERFACES).map(({ transport }) => transport);
   const isKnown = /^0\.[23](?:\.|$)/.test(toVersionText(protocolVersion));
   return isKnown && typeof url === "string" && [preferredTransport, ...others].includes("JSONRPC");
 }
 
-/** Returns a version as a text. Some servers write a number, and an object may have no text at all. */
+/** Returns a version as a string, since some servers write a number. Returns "" for other values: `String` may throw for an object. */
 function toVersionText(version: unknown): string {
   return typeof version === "string" || typeof version === "number" ? String(version) : "";
 }

@@ -31,12 +31,12 @@ const LARGEST_TOTAL_BYTES = 64 * 1024 * 1024;
 const LARGEST_BODY_BYTES = 8 * 1024 * 1024;
 const MOST_EVENTS = 100_000;
 const EVENTS_AT_ONCE = 100;
-// The remedy is the same, whatever else the server says.
+// For these, the remedy is the same whatever else the server says.
 const LOGIN = new Set([401, 403]);
 
 type ClientOptions = { readonly server: A2aServer; readonly wire: Wire; readonly who: string };
 
-/** Creates the calls of a server by JSON-RPC over HTTP. Everything that it sends is bounded. */
+/** Creates the client of a server, for JSON-RPC over HTTP. Bounds everything that the server sends. */
 export function createClient({ server, who, wire }: ClientOptions): Client {
   const url = new URL(server.url);
   const mask = toMask(server.headers);
@@ -69,7 +69,7 @@ export function createClient({ server, who, wire }: ClientOptions): Client {
     const text = await readText(response, { maxBytes: LARGEST_BODY_BYTES, who });
     const status = response.statusCode ?? 0;
     const reply = LOGIN.has(status) ? undefined : toReply(text, mask);
-    // Some servers answer with an error of JSON-RPC and a status that says so too.
+    // Some servers send a JSON-RPC error with an error status.
     if (reply !== undefined && "error" in reply) return reply;
     checkStatus(status, text, { headers: server.headers, url, who });
     if (reply === undefined) throw noJson(who);
@@ -105,5 +105,8 @@ function toReply(text: string, mask: Mask): RpcReply | undefined {
 }
 
 function noJson(who: string): BudgieError {
-  return new BudgieError("AGENT_FAILED", `The server of ${who} answered with nothing that A2A knows. Correct "url".`);
+  return new BudgieError(
+    "AGENT_FAILED",
+    `The server of ${who} answered with something that is not A2A. Correct "url".`,
+  );
 }

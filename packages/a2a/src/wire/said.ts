@@ -14,7 +14,7 @@ const MOST_PARTS = 10_000;
 /** Reads the parts of a message or an artifact. */
 export function toSaid(parts: unknown): Said {
   const all = toEntries(parts, MOST_PARTS);
-  // Servers keep the pieces of an artifact that grows as parts of it.
+  // Servers keep the pieces of a growing artifact as its parts.
   const texts = all.flatMap(({ text }) => (typeof text === "string" && text !== "" ? [text] : []));
   return {
     text: texts.join(""),
@@ -28,7 +28,7 @@ function toJson({ data }: Fields): readonly string[] {
   try {
     return [JSON.stringify(data)];
   } catch {
-    // Nested too deeply for this.
+    // Nested too deeply for `JSON.stringify`.
     return [];
   }
 }

@@ -5,7 +5,7 @@ import { toSaid, type Said } from "./said.ts";
 /** The versions of A2A that budgie speaks, as the header `A2A-Version` has them. */
 export type WireVersion = "0.3" | "1.0";
 
-/** A version's own names and shapes. */
+/** The method names and message shapes of a version. */
 export type Wire = {
   readonly version: WireVersion;
   readonly methods: { readonly [Name in "cancel" | "get" | "send" | "stream"]: string };
@@ -19,11 +19,11 @@ export type OwnMessage = {
   readonly context: string | undefined;
   /** The task that waits for this prompt */
   readonly task: string | undefined;
-  /** True for an answer as soon as there is a task, and not when it ends */
+  /** True to be answered once the task exists, not when it ends */
   readonly isImmediate: boolean;
 };
 
-/** The older messages of a task that are of use: the last of the agent's. */
+/** The limit of a task's history, of which only the agent's last message is read. */
 export const HISTORY = { historyLength: 2 } as const;
 
 const WIRES: Readonly<Record<WireVersion, Wire>> = {
@@ -51,7 +51,7 @@ const WIRES: Readonly<Record<WireVersion, Wire>> = {
   },
 };
 
-/** Returns the names and shapes of a version. */
+/** Returns the method names and message shapes of a version. */
 export function toWire(version: WireVersion): Wire {
   return WIRES[version];
 }
@@ -60,7 +60,7 @@ function toIds(contextId: string | undefined, taskId: string | undefined): Field
   return { ...(contextId === undefined ? {} : { contextId }), ...(taskId === undefined ? {} : { taskId }) };
 }
 
-/** The news of a task, in whatever version they came. */
+/** An update of a task, in the same form for every version. */
 export type Update = {
   readonly task: string | undefined;
   readonly context: string | undefined;
@@ -81,7 +81,7 @@ const LONGEST_ID = 1000;
 const MOST_ARTIFACTS = 1000;
 const MOST_MESSAGES = 100;
 
-// A map, since a server may name what every object has.
+// A map, since a server may name what every object has, such as `constructor`.
 const KINDS: ReadonlyMap<unknown, string> = new Map([
   ["task", "task"],
   ["message", "message"],
@@ -89,7 +89,7 @@ const KINDS: ReadonlyMap<unknown, string> = new Map([
   ["artifact-update", "artifactUpdate"],
 ]);
 
-/** Reads the result of a call or an event of a stream. */
+/** Reads the result of a call, or an event of a stream. */
 export function toUpdate(result: unknown): Update {
   const [kind, body] = toBody(toFields(result));
   const status = toFields(body["status"]);

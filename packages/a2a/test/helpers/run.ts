@@ -29,7 +29,7 @@ export function run(url: string, options: RunOptions = {}): Promise<ProtocolAnsw
   });
 }
 
-/** Creates a session whose home is in memory, and in which nothing can be started. */
+/** Creates a session with its home in memory. It can start no process. */
 export function createFiles(): RunnerSession & { readonly files: Map<string, string> } {
   const files = new Map<string, string>();
   return {

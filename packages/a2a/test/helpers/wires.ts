@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { sendJson, type Script } from "@budgie/testkit";
 
-/** Returns the interfaces of a card, whose address leads nowhere. */
+/** Returns the interfaces of a card, at an address that does not exist. */
 export const interfaces = (version: string) => [
   { url: "http://elsewhere.invalid/", protocolBinding: "JSONRPC", protocolVersion: version },
 ];

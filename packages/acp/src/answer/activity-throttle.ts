@@ -1,13 +1,13 @@
-/** Activities that are reported now and then. */
+/** A throttle for reports of activities: at most one every 250 ms. */
 export type ActivityThrottle = {
   readonly add: (activity: string) => void;
-  /** Discards what is not reported yet. */
+  /** Discards an activity that is not reported yet. */
   readonly end: () => void;
 };
 
 const EVERY_MS = 250;
 
-/** Creates a throttle: it reports the first activity at once, and of those that follow soon only the last. */
+/** Creates a throttle. It reports the first activity at once, and only the last of those that follow soon. */
 export function createActivityThrottle(report: ((activity: string) => void) | undefined): ActivityThrottle {
   let latest: string | undefined;
   let timer: NodeJS.Timeout | undefined;

@@ -9,16 +9,16 @@ const update = z.discriminatedUnion("sessionUpdate", [
     content: z.object({ type: z.literal("text"), text: z.string() }),
     messageId: z.string().nullish(),
   }),
-  // After a permission, some agents send only the second of these.
+  // After a permission, some agents send only `tool_call_update`.
   z.object({ sessionUpdate: z.enum(["tool_call", "tool_call_update"]), title: z.string().nullish() }),
-  // Checked by hand: a schema of each entry is slow, and keeps an issue for each wrong one.
+  // Checked by hand: a schema of each entry is slow, and keeps an issue for each invalid one.
   z.object({ sessionUpdate: z.literal("plan"), entries: z.unknown().optional() }),
   z.looseObject({ sessionUpdate: z.literal("usage_update") }),
 ]);
 
 const notification = z.object({ sessionId: z.string(), update });
 
-/** The answer of a turn, as its updates arrive. */
+/** The answer of a turn, built from its updates. */
 export type Answer = {
   /** Takes the parameters of a `session/update`. */
   readonly add: (params: unknown) => void;
@@ -26,7 +26,7 @@ export type Answer = {
   readonly text: () => string;
   /** True if the last message is longer than budgie keeps */
   readonly isTruncated: () => boolean;
-  /** Returns the cost of the turn, with the figures of the answer to its prompt */
+  /** Returns the cost of the turn, with the figures in the answer to its prompt */
   readonly toUsage: UsageReports["toUsage"];
 };
 
@@ -43,8 +43,8 @@ const LONGEST_CHARACTERS = 4 * 1024 * 1024;
 const LONGEST_TITLE = 200;
 
 /**
- * Creates the answer of a turn: the text after the last use of a tool, or after the last message id. It begins anew only when new text
- * comes, since many agents end with a tool call's update.
+ * Creates the answer of a turn: the text since the last use of a tool, or since the message id changed. It restarts only when new text
+ * arrives, since many agents end with a tool call's update.
  */
 export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): Answer {
   let text = "";
@@ -93,7 +93,7 @@ export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): 
   };
 }
 
-/** Returns the title of a tool on one line. An agent chose it. */
+/** Returns a tool's title on one line, truncated to 200 characters, since an agent chose it. */
 export function toTitle(text: string): string {
   const line = toOneLine(text);
   return line.length <= LONGEST_TITLE ? line : `${line.slice(0, LONGEST_TITLE)}...`;

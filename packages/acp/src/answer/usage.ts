@@ -1,15 +1,15 @@
 import { z } from "zod";
 import type { Usage } from "@budgie/core";
 
-/** The cost of a turn, as its agent reports it now and then. */
+/** The cost of a turn, collected from its agent's reports. */
 export type UsageReports = {
-  /** Takes a `usage_update` of ACP, or what Kiro calls metadata. */
+  /** Takes a `usage_update` of ACP, or Kiro's metadata in that form. */
   readonly add: (update: Readonly<Record<string, unknown>>) => void;
-  /** Returns the last figures, with those of the answer to the prompt; `undefined` if there are none */
+  /** Returns the latest figures, with those in the answer to the prompt; `undefined` if there are none */
   readonly toUsage: (tokens: unknown) => Usage | undefined;
 };
 
-/** Creates the cost of a turn. Figures that cannot be right are left out: an agent chose them. */
+/** Creates the cost of a turn. Discards impossible figures, since an agent chooses them. */
 export function createUsageReports(): UsageReports {
   let credits: number | undefined;
   let sessionCost: Usage["sessionCost"];

@@ -14,9 +14,9 @@ type AgentSide = {
   readonly send: (message: unknown) => void;
   /** Writes bytes as they are. Returns false if more would only be buffered */
   readonly print: (text: string) => boolean;
-  /** Reads nothing more of what the client sends */
+  /** Stops reading what the client sends */
   readonly stopReading: () => void;
-  /** Closes stdout, and runs on */
+  /** Closes stdout, but does not end */
   readonly closeOutput: () => void;
   readonly update: (update: Readonly<Record<string, unknown>>, sessionId?: string) => void;
   readonly say: (text: string, messageId?: string) => void;
@@ -39,7 +39,7 @@ export type ScriptedAgent = {
   readonly received: readonly { readonly method: string; readonly params: unknown }[];
   readonly stops: readonly StopReason[];
   readonly files: Map<string, string>;
-  /** The started processes, the last one at the end */
+  /** The started processes, in order */
   readonly processes: readonly ScriptedProcess[];
 };
 

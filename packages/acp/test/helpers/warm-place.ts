@@ -110,9 +110,9 @@ export function create({ agent: ends, dependencies, facts, mode, script, warm }:
   return { agent, ask, place };
 }
 
-/** Puts another folder into the place of a folder. */
+/** Replaces a folder with a new one at the same path. */
 export function replaceFolder(path: string): void {
-  // The old one stays, since the new one could get its number.
+  // The old folder stays, since the new one could get its inode number.
   renameSync(path, `${path}-old`);
   mkdirSync(path);
 }

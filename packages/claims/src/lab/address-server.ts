@@ -8,7 +8,7 @@ export type AddressServer = AsyncDisposable & {
   readonly urlOf: (address: Address) => string;
 };
 
-/** The header that a request to an address needs, and the beginning of what its tool answers. */
+/** The header that requests to an address need, and the prefix of its tool's answer. */
 type Address = { readonly header: string; readonly value: string; readonly evidence: string };
 
 /** Starts the server on this machine's loopback. Its one tool is `open`. */

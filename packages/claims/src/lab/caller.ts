@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import {
   createRunTurn,
-  KIRO_DEFINITIONS,
+  KIRO_HIDDEN_PATHS,
   toGuardedPaths,
   type Agent,
   type AgentHook,
@@ -80,7 +80,7 @@ function toGuarded(host: FakeHome): readonly GuardedPath[] {
 }
 
 const runShell: Protocol = async ({ directory, prompt, session, signal }) => {
-  const command = { argv: ["/bin/sh", "-c", prompt] as const, env: {}, projections: [], hidden: KIRO_DEFINITIONS };
+  const command = { argv: ["/bin/sh", "-c", prompt] as const, env: {}, projections: [], hidden: KIRO_HIDDEN_PATHS };
   const child = await session.start(command, { directory, input: "", signal });
   const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
   return { response: stdout + stderr, file: undefined, exit, denied: [], warnings: [] };

@@ -97,7 +97,7 @@ function toSettings(secret: string): string {
 /** Returns the files of the home that a Kiro agent's turn is shown. */
 export function toProjections({ agentsDir, path, promptsDir }: FakeHome): readonly Projection[] {
   const shared = toSharedProjections(path, promptsDir);
-  // An agent file that names all that it can
+  // An agent file that names everything it can.
   const named = [".kiro/**", ...SECRET_PATHS].map((name) => {
     return { uri: `file://~/${name}`, path: `~/${name}`, of: "resources" } as const;
   });

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { Transform } from "node:stream";
 import {
   createSessionId,
-  KIRO_DEFINITIONS,
+  KIRO_HIDDEN_PATHS,
   type Agent,
   type Command,
   type Protocol,
@@ -18,7 +18,7 @@ import type { FakeHome } from "./fake-home.ts";
 import type { LabNetwork } from "./lab-network.ts";
 import { EXCESSES, toExcessiveServer, toScriptedServer } from "./scripted-server.ts";
 
-/** Wraps a protocol so that an agent gets the MCP servers of its file that a configuration file allows, as budgie does it. */
+/** Wraps a protocol like budgie, so that an agent gets the MCP servers of its file that a configuration file allows. */
 export type ServeAgents = (protocol: Protocol, place: ServingPlace) => Protocol;
 
 export type ServingPlace = {
@@ -32,12 +32,12 @@ export type ServingPlace = {
 export type LabServers = {
   readonly attacker: ServedAgent;
   readonly victim: ServedAgent;
-  /** An agent whose servers are named after what they say too much of; made on the first call */
+  /** An agent whose servers are named after the messages that they send too many of; created on the first call */
   readonly hostile: () => Promise<HostileAgent>;
 };
 
 export type HostileAgent = Pick<ServedAgent, "run"> & {
-  /** Returns the number of bytes that budgie has read of a server. */
+  /** Returns the number of bytes that budgie has read from a server. */
   readonly heard: (server: string) => number;
 };
 
@@ -47,7 +47,7 @@ export type ServedAgent = {
   readonly serverSessions: ReadonlySet<SessionId>;
   /** The agent's file, as its user wrote it */
   readonly file: string;
-  /** The beginning of what each tool of its servers answers, before the tool's name */
+  /** The prefix of each tool's answer, before the tool's name */
   readonly evidence: string;
   /** The secrets of its servers: a variable, a header, and the token of a login */
   readonly secrets: readonly string[];
@@ -64,10 +64,10 @@ type Parts = {
   readonly signal: AbortSignal | undefined;
 };
 
-/** The report that agents have no MCP servers, where the sandboxes of an engine elsewhere cannot reach budgie. */
+/** The report that agents have no MCP servers, because the engine is elsewhere and its sandboxes cannot reach budgie. */
 export const NO_SERVERS = "this engine's sandboxes have no MCP servers";
 
-/** The tools of each server in a sandbox, of which only `open` and `run` are allowed by all that can forbid one. */
+/** The tools of each server in a sandbox. Configuration, agent file and entry together allow only `open` and `run`. */
 const TOOLS = ["open", "run", "unlisted", "unnamed", "disabled"];
 
 /** Creates the agents. Their servers start with the first programs that they run. */
@@ -93,12 +93,12 @@ async function createHostile(parts: Parts): Promise<HostileAgent> {
   const mcp = Object.fromEntries(EXCESSES.map((excess) => [excess, {}]));
   const runner = countOutput(parts.runner, heard);
   const agent = await createAgent("hostile", { mcp, mcpServers, tools: ["@*"] }, { ...parts, runner });
-  // An attack may last as long as a turn, and the first one holds up all others.
+  // The first turn holds up all others, so it must not be an attack, which may last as long as a turn.
   await agent.run(["/bin/true"]);
   return { ...agent, heard: (server) => heard.get(server) ?? 0 };
 }
 
-/** Returns a runner that adds up what is read of each program, by its last argument. */
+/** Returns a runner that counts the bytes read from each program, by the program's last argument. */
 function countOutput(runner: Runner, heard: Map<string, number>): Runner {
   return {
     ...runner,
@@ -136,7 +136,7 @@ async function createAgent(name: string, { mcp, mcpServers, tools }: AgentSettin
   const runProgram: Protocol = async ({ agent, directory, prompt, session: own, signal }) => {
     const shown = { source: agent.shown ?? agent.file, home: `.kiro/agents/${basename(agent.file)}` };
     const argv = JSON.parse(prompt) as Command["argv"];
-    const command = { argv, env: {}, projections: [shown], hidden: KIRO_DEFINITIONS };
+    const command = { argv, env: {}, projections: [shown], hidden: KIRO_HIDDEN_PATHS };
     const access = { workspace: "rw" as const, egress: network.policy, limits: {} };
     const ran = await collect(await own.start(command, { directory, access, input: "", signal }));
     return { response: JSON.stringify(ran), file: undefined, exit: ran.exit, denied: [], warnings: [] };
@@ -157,7 +157,7 @@ async function createAgent(name: string, { mcp, mcpServers, tools }: AgentSettin
   let first: Promise<Ran> | undefined;
   const run: ServedAgent["run"] = async (argv, options) => {
     if (first === undefined) return (first = runTurn(argv, options));
-    // A session of budgie's has one turn at a time; here the first one starts the servers for all others.
+    // Waits only for the first turn, which starts the servers for the others; budgie runs a session's turns one at a time.
     await first.catch(() => undefined);
     return runTurn(argv, options);
   };
@@ -169,7 +169,7 @@ const TURN_LIMIT_MS = 90_000;
 
 type EntryParts = Pick<Parts, "host" | "network"> & { readonly evidence: string; readonly far: AddressServer };
 
-/** Creates the entries of an agent's servers, what a configuration allows of them, and their secrets. */
+/** Creates the entries of an agent's servers, the configuration that allows some of their tools, and their secrets. */
 async function createEntries({ evidence, far, host, network: { webPort } }: EntryParts) {
   const canary = (of: string): string => `canary-server-${of}-${randomUUID()}`;
   const [variable, header, token] = [canary("variable"), canary("header"), canary("token")];
@@ -190,7 +190,7 @@ async function createEntries({ evidence, far, host, network: { webPort } }: Entr
       login,
     },
     mcp: {
-      // A host of its own, so that it has a way out.
+      // A host of its own, so that it has egress.
       shell: { tools: ["open", "run", "unnamed", "disabled"], allowHost: [`server.test:${webPort}=127.0.0.1`] },
       far: {},
       login: {},

@@ -6,7 +6,7 @@ import {
   createOwner,
   createSessionId,
   openChildFolder,
-  KIRO_DEFINITIONS,
+  KIRO_HIDDEN_PATHS,
   watchExecutablePaths,
   type Access,
   type Command,
@@ -54,7 +54,7 @@ export type Lab = AsyncDisposable & {
   readonly environmentSecret: string;
   /** Opens a session of a separate runner */
   readonly open: (options?: OpenOptions) => Promise<RunnerSession>;
-  /** A tool call of an MCP client, with only the directories refused that budgie always refuses */
+  /** A tool call of an MCP client; refuses only the directories that budgie always refuses */
   readonly call: RunTurn;
   /** The same with only the project allowed */
   readonly callForProject: RunTurn;
@@ -62,7 +62,7 @@ export type Lab = AsyncDisposable & {
   readonly callWriter: (options?: WriterOptions) => RunTurn;
   /** A turn of the other session that runs until the lab is disposed of; started on the first call */
   readonly victim: () => Promise<Victim>;
-  /** Agents whose files name MCP servers; started on the first call. Rejects if nothing here can give them any */
+  /** Agents whose files name MCP servers; started on the first call. Rejects if the lab cannot give agents servers */
   readonly servers: () => Promise<LabServers>;
   /** Disposes of something together with the lab, after everything created later. */
   readonly keep: (made: AsyncDisposable) => void;
@@ -109,7 +109,7 @@ export type LabOptions = Pick<DockerRunnerOptions, "caFile" | "image" | "limits"
   readonly hostEnv: NodeJS.ProcessEnv;
   /** The part of the login that sandboxes get; default all of it */
   readonly credentials?: Credentials | undefined;
-  /** Gives agents their MCP servers; without it, probes about those are not tried */
+  /** Gives agents their MCP servers; without it, probes about servers are `untried` */
   readonly serveAgents?: ServeAgents | undefined;
   /** Aborts running turns and prevents new ones */
   readonly signal?: AbortSignal | undefined;
@@ -217,7 +217,7 @@ async function fillLab(
       const policy = own === other ? network.otherPolicy : network.policy;
       const access = { ...toAccess(policy), ...turn.access };
       const shown = [...toProjections(host), ...projections];
-      const command: Command = { argv, env, projections: shown, login, hidden: KIRO_DEFINITIONS };
+      const command: Command = { argv, env, projections: shown, login, hidden: KIRO_HIDDEN_PATHS };
       const signal = within(limitMs, options.signal);
       return collect(await own.start(command, { directory, access, protectedPaths, input: "", signal }));
     },

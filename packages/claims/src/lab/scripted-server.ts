@@ -1,15 +1,15 @@
 /**
- * Returns the entry of an MCP server that any image with Perl can run. It answers a call of its tool `run` with the output of a program, in
- * hexadecimal digits as its arguments are, and any other with the evidence and the tool's name.
+ * Returns the entry of an MCP server that any image with Perl can run. Its tool `run` runs a program; the arguments and the output are in
+ * hexadecimal. Every other tool answers with the evidence and the tool's name.
  */
 export function toScriptedServer(tools: readonly string[], env: Readonly<Record<"EVIDENCE" | "SECRET", string>>) {
   return { command: "perl", args: ["-e", START + PROGRAM, ...tools], env };
 }
 
-/** Kinds of what a server can say too much of. */
+/** The kinds of messages that a hostile server sends too much of. */
 export const EXCESSES = ["lines", "message", "tools", "progress"] as const;
 
-/** Returns the entry of an MCP server that says too much of one kind: of its tools at once, else when its tool `go` is called. */
+/** Returns the entry of an MCP server that sends too much of one kind: too many tools in its list, else once its tool `go` is called. */
 export function toExcessiveServer(excess: (typeof EXCESSES)[number]) {
   return { command: "perl", args: ["-e", START + EXCESSIVE, excess] };
 }
@@ -51,7 +51,7 @@ while (my $line = <STDIN>) {
   answer($id, qq({"content":[{"type":"text","text":"$ENV{EVIDENCE}-$tool"}]}));
 }`;
 
-// The message has 64 MiB. All that is said at once without a limit would take seconds.
+// The message has 64 MiB. Without limits, each kind would take budgie seconds or more.
 const EXCESSIVE = String.raw`
 my ($excess) = @ARGV;
 my $line = qq({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":") . "x" x 1000 . qq("}}\n);

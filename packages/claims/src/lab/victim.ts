@@ -31,8 +31,8 @@ export async function startVictim(session: RunnerSession, directory: string, acc
 }
 
 // The queue's key is unlikely to belong to another queue.
-// `true`, since a failed redirection of the special built-in `:` would end the shell, such as when other sandboxes use up the
-// bytes of message queues that the kernel grants a user.
+// The redirection fails if other sandboxes use up the user's share of message queues. It would then end the shell with the special
+// built-in `:`, but not with `true`.
 const SCRIPT = `
 printf %s "$VICTIM_SECRET" >"$HOME/secret"
 has=ready

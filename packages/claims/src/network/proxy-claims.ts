@@ -1,8 +1,7 @@
 import type { Claim, Probe } from "../probe/claim.ts";
 import { toProxyProbe, plain, toGet, tunnel, type Attack } from "./proxy-attack.ts";
 import { toClientHello } from "./client-hello.ts";
-import { OWN_NAME, PRIVATE_NAMES, TURNING_NAME } from "../lab/lab-network.ts";
-import { NEIGHBOUR_PROBE } from "./neighbour-probe.ts";
+import { NEIGHBOUR_NAME, OWN_NAME, PRIVATE_NAMES, TURNING_NAME } from "../lab/lab-network.ts";
 
 /** Spellings of 127.0.0.2 and of the IPv6 loopback address. */
 const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
@@ -16,6 +15,22 @@ const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
 };
 
 const HOST = "allowed.test";
+
+const asking = toProxyProbe({
+  name: `follow ${NEIGHBOUR_NAME}`,
+  toAttacks: (port) => [tunnel(`${NEIGHBOUR_NAME}:${port}`), plain(`${NEIGHBOUR_NAME}:${port}`)],
+});
+
+/** Requests a name that resolves to neighbours, which do not answer. It got through if the proxy tried to connect. */
+const NEIGHBOUR_PROBE: Probe = {
+  name: asking.name,
+  async attempt(lab) {
+    const { detail, outcome } = await asking.attempt(lab);
+    if (outcome !== "held" || detail.includes("no public address")) return { detail, outcome };
+    const isAlone = detail.includes("could not be resolved");
+    return { detail, outcome: isAlone ? "untried" : "got-through" };
+  },
+};
 
 export const PROXY_CLAIMS: readonly Claim[] = [
   {

@@ -8,7 +8,7 @@ export function asAgent(name: string, script: (agent: ServedAgent, lab: Lab) => 
   return toProbe(name, script, inSandbox);
 }
 
-/** Creates the same with a Perl script, which has the functions of a client of MCP. */
+/** Creates the same from a Perl script, which has the functions of an MCP client. */
 export function asClient(name: string, script: (agent: ServedAgent, lab: Lab) => string | Promise<string>): Probe {
   return toProbe(name, async (agent, lab) => CLIENT + (await script(agent, lab)), inPerl);
 }
@@ -29,9 +29,9 @@ function toProbe(
 }
 
 /**
- * The functions of a client of MCP in Perl, below the start of every Perl probe: `entry` returns the address and the headers of a server in
- * the agent's own file, `post` sends a message there, `introduce` begins a session there and returns the headers of its messages, and
- * `call_tool` calls a tool. All bytes of both directions are added to `$traffic`, and `$on_bytes` is called with what an answer has so far.
+ * The functions of an MCP client in Perl, which follow the start of every Perl probe. `entry` returns the address and the headers of a
+ * server in the agent's own file, `post` sends it a message, `introduce` begins a session and returns the headers of its messages, and
+ * `call_tool` calls a tool. `$traffic` collects the bytes of both directions; `$on_bytes` is called with the answer so far.
  */
 export const CLIENT = String.raw`
 use Socket;

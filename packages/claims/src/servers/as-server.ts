@@ -9,7 +9,7 @@ import { CLIENT } from "./agent-client.ts";
 
 /** An attack that a server makes while its agent waits for it. */
 export type ServerAttack = {
-  /** The workspace of the agent; default that of the lab */
+  /** The workspace of the agent; default the lab's */
   readonly directory?: string;
   /** A Perl script that the agent runs before it calls the server */
   readonly before?: string;
@@ -18,7 +18,7 @@ export type ServerAttack = {
   readonly isPerl?: boolean;
 };
 
-/** Creates a probe that runs a script like an MCP server in a sandbox, whose agent called it. */
+/** Creates a probe that runs a script like an MCP server in a sandbox while its agent calls it. */
 export function asServer(name: string, toAttack: (agent: ServedAgent, lab: Lab) => Promise<ServerAttack>): Probe {
   return {
     name,

@@ -53,13 +53,13 @@ export const EXCESS_CLAIMS: readonly Claim[] = [
   },
 ];
 
-// Within the limits, a server is heard of at most 4 MiB in this time.
+// Within its limits, budgie reads at most 4 MiB from a server in this time.
 const MOST_BYTES = 16 * 1024 ** 2;
 const SAMPLE_MS = 5000;
-// An introduction and a list of tools have less.
+// The initialization and the list of tools have fewer.
 const BEGUN_BYTES = 10_000;
 
-/** Creates a probe about the bytes that budgie reads of a server without an end. */
+/** Creates a probe that counts the bytes that budgie reads from an endless server. */
 function toLinesProbe(): Probe {
   return atHostile("say lines without end, as a server", async (agent, lab) => {
     const program = `${PERL_PRELUDE}${CLIENT} alarm 20; call_tool(entry("lines"), "go");`;
@@ -78,7 +78,7 @@ function toLinesProbe(): Probe {
   });
 }
 
-/** Creates a probe about what a server's agent gets of it. */
+/** Creates a probe that counts what reaches the server's agent. */
 function toCountProbe(name: string, script: string): Probe {
   return atHostile(name, async ({ run }, lab) => {
     const probe = inPerl(name, CLIENT + script);

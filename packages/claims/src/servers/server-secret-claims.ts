@@ -50,7 +50,7 @@ function toEnvironmentSearch(secrets: readonly string[]): string {
     held "it is not there"`;
 }
 
-/** Creates a probe that reads what the engine shows while the agent runs, and a server that it called. */
+/** Creates a probe that inspects the containers of a running agent, and of a server that it called. */
 function toEngineProbe(): Probe {
   return {
     name: "read one in what the engine shows of its container, and of its servers'",
@@ -72,7 +72,7 @@ function toEngineProbe(): Probe {
 
 const WAIT = 'perl -e "$1" agent; : >begun; while [ ! -e over ]; do sleep 0.1; done';
 
-/** Returns what the engine shows of each of the lab's containers. */
+/** Inspects each of the lab's containers. */
 async function inspectAll({ engine, root }: Lab): Promise<readonly ContainerInspectInfo[]> {
   const { docker } = await connectEngine(engine.hostEnv, engine.home);
   const all = await docker.listContainers({ all: true, filters: { label: ["dev.budgie=1"] } });

@@ -63,7 +63,7 @@ function toToolProbe(name: string, tool: string): Probe {
   });
 }
 
-/** Returns a script that introduces itself to a server by `attempt`, with each of `values` as `$_`, once the right address was seen to answer. */
+/** Returns a script that tries to reach a server by `attempt`, with each of `values` as `$_`, after its right address has answered. */
 function toReach(attempt: string, values: readonly string[]): string {
   return `
     my ($path) = entry("shell");

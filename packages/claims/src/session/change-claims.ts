@@ -7,7 +7,7 @@ import type { Claim, Probe } from "../probe/claim.ts";
 import type { Lab, WriterOptions } from "../lab/lab.ts";
 import { held, through, untried } from "../probe/verdicts.ts";
 
-/** Claims about what a result says of the directory in which its turn worked. */
+/** Claims about what a result reports of its turn's directory. */
 export const CHANGE_CLAIMS: readonly Claim[] = [
   {
     id: "no-outside-names",

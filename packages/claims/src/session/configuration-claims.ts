@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { KIRO_DEFINITIONS, type Command } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS, type Command } from "@budgie/core";
 import type { Claim, Probe } from "../probe/claim.ts";
 import { inSandbox } from "../probe/in-sandbox.ts";
 import { collect } from "../lab/collect.ts";
@@ -152,7 +152,7 @@ function toDisguiseProbe(name: string, path: string, target: string | undefined)
       const script = "cat .kiro/agents .kiro/agents/x.json 2>/dev/null";
       const session = await lab.open();
       const argv = ["/bin/sh", "-c", `${script}; echo over`] as const;
-      const command: Command = { argv, env: {}, projections: [], hidden: KIRO_DEFINITIONS };
+      const command: Command = { argv, env: {}, projections: [], hidden: KIRO_HIDDEN_PATHS };
       const output = session
         .start(command, { directory, input: "" })
         .then(async (child) => (await collect(child)).stdout);

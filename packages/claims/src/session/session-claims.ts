@@ -55,7 +55,8 @@ export const SESSION_CLAIMS: readonly Claim[] = [
   },
   {
     id: "new-container",
-    promise: "A turn finds nothing of earlier turns except its session's home and the workspace.",
+    promise:
+      "A turn's container has nothing of earlier turns except the session's home and the workspace, unless its program stayed warm.",
     protections: ["own-container"],
     probes: [
       toAfterProbe("find what an earlier turn left in /tmp", "echo x >/tmp/left", "[ -e /tmp/left ]"),

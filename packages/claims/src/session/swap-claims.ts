@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { KIRO_DEFINITIONS, type StartOptions } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS, type StartOptions } from "@budgie/core";
 import { type LookInto, lookIntoProcess } from "@budgie/runner-docker/lab";
 import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { collect } from "../lab/collect.ts";
@@ -93,7 +93,7 @@ function toSwapProbe(
       const argv = ["/bin/sh", "-c", `{ ${scene.script}; } 2>/dev/null; echo over`] as const;
       const { directory, protectedPaths } = scene;
       const output = session
-        .start({ argv, env: {}, projections: [], hidden: KIRO_DEFINITIONS }, { directory, protectedPaths, input: "" })
+        .start({ argv, env: {}, projections: [], hidden: KIRO_HIDDEN_PATHS }, { directory, protectedPaths, input: "" })
         .then(async (child) => (await collect(child)).stdout);
       const verdict = await (scene.judge ?? judgeRefused)(output, scene.evidence);
       await session.remove();

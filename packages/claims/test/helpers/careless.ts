@@ -3,7 +3,7 @@ import { createLab, type Lab, type LabOptions } from "../../src/lab/lab.ts";
 import type { Verdict } from "../../src/probe/claim.ts";
 import { OPTIONS, type Control } from "./describe-claims.ts";
 
-/** Creates a control that runs the same probes in a lab of which some parts lack budgie's protections. */
+/** Creates a control that runs the same probes in a lab, some parts of which lack budgie's protections. */
 export function inCarelessLab(
   toCareless: (lab: Lab) => Partial<Lab> | Promise<Partial<Lab>>,
   options: Partial<LabOptions> = {},

@@ -18,7 +18,7 @@ export type Control = (claim: Claim) => Promise<Readonly<Record<string, Verdict>
 
 /** The negative controls of a group of claims. */
 export type ClaimSuite = {
-  /** Removals of other protections than the engine's, or other removals of those */
+  /** Removals of protections other than the engine's, and replacements for removals of the engine's */
   readonly removals?: Removals;
   /** Controls by the claim's id */
   readonly controls?: Readonly<Record<string, Control>>;

@@ -5,7 +5,7 @@ import type { LabNetwork } from "../../src/lab/lab-network.ts";
 import { attempt } from "../../src/prove.ts";
 import { OPTIONS, type Control } from "./describe-claims.ts";
 
-/** Creates a control that runs a claim's probes behind another proxy than budgie's. Each attack of a probe must get through. */
+/** Creates a control that runs a claim's probes behind a proxy other than budgie's. Each attack of a probe must get through. */
 export function proveBehind(createProxy: (network: LabNetwork) => EgressProxy): Control {
   return async ({ probes }) => {
     await using lab = await createLab(OPTIONS, { startProxy: async (network) => createProxy(network) });

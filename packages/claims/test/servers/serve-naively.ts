@@ -12,7 +12,7 @@ type Message = {
 };
 type Entries = Readonly<Record<string, { readonly command: string; readonly args: readonly string[] }>>;
 
-/** Gives agents their servers, each in a sandbox, by a client that reads all that a server says, and passes all of it on. */
+/** Gives agents their servers, each in a sandbox, through a client that reads and forwards everything a server sends. */
 export const serveNaively: ServeAgents = (protocol, { runner, stateDir }) => {
   let shown: Promise<string> | undefined;
   return async (turn) => {
@@ -52,7 +52,7 @@ export const serveNaively: ServeAgents = (protocol, { runner, stateDir }) => {
 
 type OnProgress = (progress: { readonly progress: number }) => void;
 
-/** Introduces itself to a server, and returns a function that asks it. */
+/** Initializes a connection to a server, and returns a function that sends it requests. */
 function createNaiveClient({ stderr, stdin, stdout }: AgentProcess) {
   const waiting = new Map<number, (result: NonNullable<Message["result"]>) => void>();
   const followers = new Map<number, OnProgress>();

@@ -45,7 +45,7 @@ const allowAll: ServeAgents = (protocol, place) => {
   };
 };
 
-/** Answers every request of any session, whatever its path and method: by the server of its address, or else by the session's own. */
+/** Answers every request of any session, with any path and method, by the server at that path, else by the session's own. */
 function createOpenServing(): ServeAgents {
   const services = new Map<string, SandboxService>();
   return (protocol, place) => {
@@ -73,7 +73,7 @@ function createOpenServing(): ServeAgents {
   };
 }
 
-/** Lets agents run once before their servers start, so that what controls show of an agent is there. */
+/** Runs agents once before their servers start, so that a control can show the servers something of their agent. */
 const serveLate: ServeAgents = (protocol, place) => {
   const serve = SERVE_AGENTS(protocol, place);
   let ran: Promise<unknown> | undefined;
@@ -83,7 +83,7 @@ const serveLate: ServeAgents = (protocol, place) => {
   };
 };
 
-/** Creates a control that changes the containers of servers. `agent` is the session of the agent that began last. */
+/** Creates a control that changes the containers of servers. `agent` is the session of the agent that started last. */
 function aroundServers(change: (body: CreateBody, agent: string) => void): Control {
   return async (claim) => {
     let agent = "";
@@ -96,7 +96,7 @@ function aroundServers(change: (body: CreateBody, agent: string) => void): Contr
   };
 }
 
-/** Mounts the lab's folder and the home of an agent, and makes all that is mounted writable. */
+/** Mounts the lab's folder and an agent's home, and makes all mounts writable. */
 const showAll = aroundServers(({ HostConfig }, agent) => {
   const passwd = HostConfig.Mounts?.find(({ Target }) => Target === "/etc/passwd")?.Source ?? "";
   const root = join(passwd, "../../..");

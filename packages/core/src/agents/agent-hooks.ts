@@ -6,7 +6,7 @@ import { sanitizeText } from "../text/sanitize-text.ts";
 
 /** A command that Kiro runs by itself while an agent works. */
 export type AgentHook = {
-  /** The event, such as `preToolUse`: such a hook is a guard, which can keep the agent from using a tool */
+  /** The event, such as `preToolUse`, whose hooks are guards: they can keep the agent from using a tool */
   readonly trigger: string;
   readonly command: string;
 };
@@ -25,11 +25,11 @@ export function toAgentHooks(hooks: unknown): readonly AgentHook[] {
   );
 }
 
-// A result is read by a model.
+// Keeps the result short, since a model reads it.
 const MOST_HOOKS = 10;
 const LONGEST_BYTES = 200;
 
-/** Writes a warning for each hook that a sandbox hides when its workspace is this directory, guards first. */
+/** Returns a warning for each hook that a sandbox with this workspace hides, guards first. */
 export async function findSilencedHooks(hooks: readonly AgentHook[], directory: string): Promise<readonly string[]> {
   const silenced: Silenced[] = [];
   for (const hook of hooks) {
@@ -43,8 +43,8 @@ export async function findSilencedHooks(hooks: readonly AgentHook[], directory: 
   ];
 }
 
-/** Names the hooks that a sandbox may hide, depending on what the repository has, guards first. */
-export function toHidableHooks(hooks: readonly AgentHook[]): readonly string[] {
+/** Names the hooks that a sandbox may hide, depending on the repository's content; guards first. */
+export function listHideableHooks(hooks: readonly AgentHook[]): readonly string[] {
   const hidable = hooks.filter((hook) => toHidden(hook) !== undefined);
   return guardsFirst(hidable).slice(0, MOST_HOOKS).map(toName);
 }

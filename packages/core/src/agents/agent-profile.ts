@@ -64,7 +64,7 @@ function section(title: string, lines: readonly string[] = []): string {
 
 // The parser compares each key of a map with all others before it.
 const LONGEST = 64 * 1024;
-// Far more than lists of texts need, and far less than fills the stack.
+// Far more than lists of strings need, and too few to overflow the stack.
 const MOST_BRACKETS = 500;
 const DEEP_LINE = /^(?: {200}|[ \t]*(?:[-?:][ \t]+){100})/m;
 
@@ -80,7 +80,7 @@ function toValue(yaml: string, path: string): unknown {
   if (yaml.length > LONGEST)
     throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is longer than 64 KiB. Shorten it.`);
   try {
-    // Loaded late, since many agents have no frontmatter, and it is the largest library of a start.
+    // Loaded on demand: many agents have no frontmatter, and it would be the largest library loaded at startup.
     const { parse } = createRequire(import.meta.url)("yaml") as typeof Yaml;
     return parse(yaml) as unknown;
   } catch (cause) {

@@ -9,7 +9,7 @@ export type Agent = {
   readonly name: string;
   /** The description without its `sub-agent:` prefix, extended by the agent's prompt file if it has one; never empty */
   readonly description: string;
-  /** The advice when to use it and when not, from the prompt file; may be empty */
+  /** Advice on when to use it and when not to, from the prompt file; may be empty */
   readonly whenToUse: string;
   /** Absolute path of the agent's JSON file, or the place in the configuration file that defines it */
   readonly file: string;
@@ -25,11 +25,11 @@ export type Agent = {
   readonly remote?: RemoteAgent | undefined;
   /** The model in the prompt file's frontmatter, or in the configuration */
   readonly model: string | undefined;
-  /** True if its own file names a model, which Kiro takes unless the command names another */
+  /** True if its own file names a model, which Kiro uses unless the command names another */
   readonly hasModel: boolean;
   /** Commands that Kiro runs by itself while the agent works */
   readonly hooks?: readonly AgentHook[];
-  /** The files that its own file names outside the workspace, its prompt included */
+  /** The files outside the workspace that its own file names, its prompt included */
   readonly named?: readonly NamedFile[];
   /** The reason why its file cannot be used at the moment; the other fields are then from its last usable content */
   readonly broken?: string | undefined;
@@ -40,9 +40,9 @@ export type AgentProgram = {
   readonly argv: readonly [string, ...string[]];
   /** The names of the variables that it gets from budgie's environment */
   readonly env: readonly string[];
-  /** Files that its home in a sandbox gets: the path below the home, and the absolute path of the user's file; default none */
+  /** Files to copy into its home in a sandbox: the path below the home, and the absolute path of the user's file; default: none */
   readonly home?: Readonly<Record<string, string>> | undefined;
-  /** The image of its sandbox; default that of all agents */
+  /** The image of its sandbox; default: the runner's */
   readonly image?: string | undefined;
   /** The answer when it asks for permission to use a tool */
   readonly permission: "allow" | "deny";
@@ -55,7 +55,7 @@ export type RemoteAgent = {
   readonly headers: Readonly<Record<string, string>>;
   /** True if it may be called by a budgie that sandboxes agents */
   readonly allowRemote: boolean;
-  /** True if budgie has to name its conversations; default its server does */
+  /** True if budgie has to name its conversations; by default its server does */
   readonly namesContext?: boolean | undefined;
 };
 
@@ -78,7 +78,7 @@ export type AgentFile = z.infer<typeof agentFileSchema>;
 
 const PREFIX = /^\s*sub-agent:\s*/i;
 
-/** Removes the `sub-agent:` prefix from a description; `undefined` if it has none, so that the agent is not for budgie. */
+/** Removes the `sub-agent:` prefix from a description; `undefined` without it, since the agent is then not for budgie. */
 export function toSubAgentDescription(description: string): string | undefined {
   return PREFIX.test(description) ? description.replace(PREFIX, "").trim() : undefined;
 }

@@ -103,10 +103,12 @@ function toProblems(file: string, content: LoadedFile<AgentFile>, profile: Loade
   if (reason !== undefined && content.value === undefined)
     problems.push(`Skipped the agent file "${file}": ${reason}.`);
   else if (reason !== undefined) {
-    problems.push(`The agent file "${file}" cannot be used now: ${reason}. Its agent stays as it was.`);
+    problems.push(`The agent file "${file}" cannot be used now: ${reason}. Its agent stays in use as it was.`);
   }
   if (profile?.problem !== undefined) {
-    problems.push(profile.value === undefined ? profile.problem : `${profile.problem} What it said before holds.`);
+    problems.push(
+      profile.value === undefined ? profile.problem : `${profile.problem} Its earlier content stays in use.`,
+    );
   }
   return problems;
 }

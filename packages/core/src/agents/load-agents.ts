@@ -64,7 +64,7 @@ function listFiles({ agentsDir, configuredAgents }: AgentFolders, before: Loaded
     return { paths: names.toSorted().map((name) => resolve(agentsDir, name)), problem: undefined };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    // A user of other agents need not have Kiro's.
+    // Users of other agents need not have Kiro's folder.
     if (code === "ENOENT" && configuredAgents !== undefined) return { paths: undefined, problem: undefined };
     const rest = before === undefined || before.agents.length === 0 ? "" : " Its agents stay as they were.";
     const remedy = `Create it, or name another with ${toOption("agentsDir")}.${rest}`;
@@ -76,14 +76,14 @@ function listFiles({ agentsDir, configuredAgents }: AgentFolders, before: Loaded
   }
 }
 
-/** Reports a removed prompts folder. It need not exist, but the profiles from its files are kept if it did. */
+/** Reports a removed prompts folder. The folder need not exist; if it did, the profiles from its files are kept. */
 function findGonePrompts({ promptsDir }: AgentFolders, before: LoadedAgents | undefined): string | undefined {
   const hadProfiles = [...(before?.files.values() ?? [])].some(({ profile }) => profile?.value !== undefined);
   if (!hadProfiles || existsSync(promptsDir)) return undefined;
-  return `The prompts directory "${promptsDir}" is gone. What its files said of the agents holds until it is there again.`;
+  return `The prompts directory "${promptsDir}" is gone. The profiles read from it stay in use until it exists again.`;
 }
 
-// A line that names hundreds of agents hides what it says.
+// A line that names hundreds of agents would bury its message.
 const MOST_NAMED = 5;
 
 /** Writes one line about all agents that may not write an answer file. */

@@ -8,7 +8,7 @@ export type LoadedFile<Value> = {
   readonly problem: string | undefined;
   /** A stamp that changes with the content; `undefined` if there is no file */
   readonly stamp: string | undefined;
-  /** The content, only while the next change could get the same stamp */
+  /** The content, kept only while another change could still get the same stamp */
   readonly text: string | undefined;
 };
 
@@ -17,7 +17,7 @@ export const UNREADABLE = "";
 
 // A thousand times the size of usual files, and still small.
 const LARGEST_BYTES = 2 ** 20;
-// Some file systems count time in steps of 2 s.
+// Some file systems round times to 2 s.
 const STAMP_STEP_MS = 2_000;
 
 /** Loads a file, or returns `before` if it has not changed. Content that cannot be used keeps the last value. */

@@ -62,9 +62,8 @@ export type NameKind =
   | "none";
 
 /**
- * The kind of folder that a name is in. `git` is a repository's own, `hooks` its hooks, `worktrees` holds a `worktree` for each,
- * `bare` is any other folder that git would take for a repository, and in `rest` the host runs nothing but
- * repositories.
+ * The kind of folder that a name is in. `git` is a repository's git folder, `hooks` its hooks, and `worktrees` holds a `worktree` for each.
+ * `bare` is any other folder that git would take for a repository. In `rest` only nested repositories count.
  */
 export type FolderKind = "plain" | "forge" | "watched" | "git" | "hooks" | "worktrees" | "worktree" | "bare" | "rest";
 
@@ -94,7 +93,7 @@ export function isGitFolder(names: ReadonlySet<string>): boolean {
   return names.has("HEAD") && (names.has("commondir") || (names.has("objects") && names.has("refs")));
 }
 
-/** Returns true if a folder belongs to a forge. The host runs only a part of it. */
+/** Returns true for a forge's folder, such as `.github`. Only its `actions` and `workflows` are run. */
 export function isForge(name: string): boolean {
   return FORGES.has(name.toLowerCase());
 }
@@ -113,7 +112,9 @@ function toGitKind(name: string): NameKind {
   return name === "modules" ? "enter" : "none";
 }
 
-/** The paths that may be mounted read-only. They lie near the workspace's root, because each mount hinders renaming the folders above it. */
+/**
+ * The paths that may be mounted read-only. They lie near the workspace's root, because each mount hinders renaming the folders above it.
+ */
 export const PROTECTABLE: readonly string[] = [
   ...FOLDERS,
   ...FILES,

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export type NotedTime = {
   /** Resolves when any further write gets a later time: the file system's clock is coarse */
   readonly ready: Promise<unknown>;
-  /** The noted time by the present clock; `undefined` if the clock was set back too far to tell */
+  /** The noted time according to the current clock; `undefined` if the clock was set back too far to tell */
   readonly toSinceMs: () => number | undefined;
 };
 
@@ -32,8 +32,8 @@ export function noteTime(): NotedTime {
 }
 
 /**
- * Returns bounds of how far the wall clock is ahead of the monotonic one. A pause of this process between the two readings widens them,
- * so that it may look like a clock that was set back, and cannot hide one; the best of three readings has no such pause.
+ * Returns bounds on how far the wall clock is ahead of the monotonic clock. A pause of this process between the two readings widens the
+ * bounds: that may look like a clock that was set back, but cannot hide one. The best of three readings has no such pause.
  */
 function compareClocks(): { mostMs: number; leastMs: number } {
   const readings = Array.from({ length: 3 }, () => {
@@ -57,7 +57,7 @@ function toStepMs(timeMs: number): number {
   return timeMs % 10 === 0 ? 10 : 0;
 }
 
-/** Returns true if the file times in a folder are by this machine's clock, not by a file server's. */
+/** Returns true if the file times in a folder come from this machine's clock, not from a file server's. */
 export async function hasLocalClock(folder: string | Buffer): Promise<boolean> {
   const { type } = await statfs(folder);
   if (LOCAL.has(type)) return true;

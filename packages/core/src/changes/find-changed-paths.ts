@@ -13,7 +13,7 @@ export type ChangedPaths = {
 };
 
 /**
- * Finds everything in a folder that changed at `sinceMs` or later, by its ctime, which no program can set. A removed entry shows as a
+ * Finds everything in a folder that changed at `sinceMs` or later, by its ctime, which no program can set. A removed entry shows up as a
  * change of its folder. Follows no symlink, reads no file, and never fails.
  */
 export async function findChangedPaths(root: string, sinceMs: number, bounds: WalkBounds): Promise<ChangedPaths> {
@@ -40,7 +40,7 @@ export async function findChangedPaths(root: string, sinceMs: number, bounds: Wa
 
 type Search = {
   readonly sinceMs: number;
-  /** The devices that are known to have this machine's times */
+  /** The devices whose file times are known to come from this machine's clock */
   readonly devices: Set<number>;
   readonly found: Found[];
   unread: ChangedPaths["unread"];
@@ -82,7 +82,7 @@ function note({ found, sinceMs }: Search, { folder, name }: Place, stats: Stats)
   found.push({ path, parent, isFolder: stats.isDirectory(), isNew: isSince(stats.birthtimeMs, sinceMs) });
 }
 
-/** Removes folders that changed only because a new entry in them is listed. */
+/** Removes folders whose change is explained by a new entry that is listed itself. */
 function withoutParents(found: readonly Found[]): readonly string[] {
   const parents = new Set(found.filter(({ isNew }) => isNew).map(({ parent }) => parent));
   return found

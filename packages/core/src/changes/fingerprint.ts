@@ -42,7 +42,7 @@ export async function readFingerprint(
   }
 }
 
-/** Returns true if two fingerprints are of the same state. Size and times decide if the content was not read both times. */
+/** Returns true if two fingerprints show the same state. Size and times decide unless the content was read for both. */
 export function isSameFingerprint(one: Fingerprint | undefined, other: Fingerprint | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
   if (one.what !== other.what) return false;

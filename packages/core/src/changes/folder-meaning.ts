@@ -1,9 +1,9 @@
 import { toPathKey, type FolderPath } from "../walk/folder-path.ts";
 import { isForge, toNameKind, type FolderKind, type NameKind } from "./executable-names.ts";
-import type { GitLeads } from "./git-leads.ts";
+import type { GitPaths } from "./git-paths.ts";
 
-/** Creates a function that tells what a name in a folder means. A path that git is led to counts, whatever its name. */
-export function toMeanings({ inside }: GitLeads, folder: FolderPath): (name: string, kind: FolderKind) => NameKind {
+/** Creates a function that returns the meaning of a name in a folder. A path that git's own files name counts, whatever it is called. */
+export function toMeanings({ inside }: GitPaths, folder: FolderPath): (name: string, kind: FolderKind) => NameKind {
   const path = Buffer.from(toPathKey(folder), "latin1").toString("utf8");
   if (inside.size === 0 || (path !== "" && !inside.has(path))) return toNameKind;
   return (name, kind) => {

@@ -3,11 +3,11 @@ import { toChain, type FolderPath } from "../walk/folder-path.ts";
 import { toPathIn, type FolderHandle } from "../walk/open-folder.ts";
 
 export type LinkPlace = {
-  /** The workspace's folder, held */
+  /** The workspace's open folder */
   readonly root: FolderHandle;
-  /** Its path on the host, for links that name it */
+  /** Its path on the host, for symlinks with an absolute target */
   readonly workspace: string;
-  /** The folder that the link is in */
+  /** The folder that the symlink is in */
   readonly folder: FolderPath;
 };
 

@@ -19,7 +19,7 @@ import {
   type ReadBudget,
 } from "./fingerprint.ts";
 import { toFolderKind, toMeanings } from "./folder-meaning.ts";
-import { findGitLeads, NO_LEADS, type GitLeads } from "./git-leads.ts";
+import { findGitPaths, NO_GIT_PATHS, type GitPaths } from "./git-paths.ts";
 import type { Suspects } from "./suspects.ts";
 
 /** The files of a workspace that the host runs, each with its fingerprint. */
@@ -29,7 +29,7 @@ export type Snapshot = {
   /** The reason why a path was not read, by path */
   readonly unread: ReadonlyMap<string, string>;
   /** The places that git was redirected to when this or the previous snapshot was taken */
-  readonly leads: GitLeads;
+  readonly gitPaths: GitPaths;
 };
 
 type Note = { readonly fingerprint: Fingerprint; readonly effect: Effect };
@@ -38,8 +38,8 @@ type SnapshotBounds = WalkBounds & { readonly read: Readonly<ReadBudget> };
 
 export type SnapshotOptions = {
   readonly bounds?: SnapshotBounds;
-  /** The leads of the previous snapshot, so that a turn's changes do not redirect this one */
-  readonly leads?: GitLeads | undefined;
+  /** The paths that git used at the previous snapshot, so that a turn's changes do not redirect this one */
+  readonly gitPaths?: GitPaths | undefined;
   /** Includes entries that the host does not run */
   readonly suspects?: Suspects | undefined;
   readonly open?: OpenFolder | undefined;
@@ -60,18 +60,18 @@ export async function takeSnapshot(workspace: string, options: SnapshotOptions =
     notes: new Map(),
     unread: new Map(),
     budget: { ...bounds.read },
-    leads: options.leads,
+    gitPaths: options.gitPaths,
     suspects: options.suspects,
     outside: undefined,
   };
   await walkWorkspace(workspace, { ...toWalk(look), bounds, kind: "plain", open });
-  const { leads = NO_LEADS, notes, unread } = look;
-  for (const outside of leads.outside) {
+  const { gitPaths = NO_GIT_PATHS, notes, unread } = look;
+  for (const outside of gitPaths.outside) {
     const timeMs = Math.max(deadline - performance.now(), 0);
     const walk = toWalk({ ...look, outside, suspects: undefined });
     await walkWorkspace(outside, { ...walk, bounds: { ...bounds, timeMs }, kind: "git", open });
   }
-  return { notes, unread, leads };
+  return { notes, unread, gitPaths };
 }
 
 type Look = {
@@ -79,9 +79,9 @@ type Look = {
   readonly notes: Map<string, Note>;
   readonly unread: Map<string, string>;
   readonly budget: ReadBudget;
-  leads: GitLeads | undefined;
+  gitPaths: GitPaths | undefined;
   readonly suspects: Suspects | undefined;
-  /** The folder outside the workspace that is read */
+  /** The folder outside the workspace that is being read */
   readonly outside: string | undefined;
 };
 
@@ -100,10 +100,13 @@ function toWalk(look: Look): Pick<Walk<FolderKind>, "visit" | "onUnread"> {
 /** Notes the files in a folder, and returns the folders in it to visit. */
 async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promise<readonly Next<FolderKind>[]> {
   const isRoot = folder.path === ROOT && look.outside === undefined;
-  if (isRoot) look.leads ??= await findGitLeads(folder, look.workspace);
-  const toMeaning = toMeanings(look.outside === undefined ? (look.leads ?? NO_LEADS) : NO_LEADS, folder.path);
+  if (isRoot) look.gitPaths ??= await findGitPaths(folder, look.workspace);
+  const toMeaning = toMeanings(
+    look.outside === undefined ? (look.gitPaths ?? NO_GIT_PATHS) : NO_GIT_PATHS,
+    folder.path,
+  );
   const { candidates, marks } = await gather(look, folder, (name) => toMeaning(name, kind === "plain" ? "bare" : kind));
-  // An agent that makes the root a bare repository must not turn off the rest.
+  // An agent must not switch off the other checks by making the root a bare repository.
   const own = kind === "plain" && isGitFolder(marks) ? "bare" : kind;
   const found = candidates.map((entry): Found => ({ entry, meaning: toMeaning(toName(entry), own) }));
   const files = found.filter(({ entry, meaning }) => entry.type !== "folder" && FILE_KINDS.has(meaning));
@@ -142,7 +145,7 @@ async function note({ folder, kind, look }: Noting, { entry, meaning }: Found): 
   const content = meaning === "package" ? toScriptsText : undefined;
   const fingerprint = await readFingerprint(toPathIn(folder, entry.name), look.budget, content);
   if (fingerprint === undefined) return;
-  // The snapshot before has no such folder to compare with.
+  // The previous snapshot has no such folder to compare with.
   if (folder.isLate && look.suspects?.isNew(fingerprint.ctimeMs) !== true) return;
   const isUsual = kind === "worktree" && name === "commondir" && fingerprint.hash === toHash(COMMON);
   const effect = isUsual ? "plain" : toEffect(name, meaning, kind);
@@ -164,7 +167,10 @@ function toKey({ outside }: Look, path: string): string {
 /** A path that was added, removed or changed, and its effect on the host. */
 export type Change = { readonly path: string; readonly effect: Effect };
 
-/** Lists the differences between two snapshots, in paths that both could read. Changes of git come first, the most dangerous at the top. */
+/**
+ * Lists the differences between two snapshots, in paths that both could read. Changes that affect git come first, the most dangerous at the
+ * top.
+ */
 export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Change[] {
   const [mayHaveBeen, mayBe] = [toDoubt(before), toDoubt(after)];
   const paths = new Set([...before.notes.keys(), ...after.notes.keys()]);
@@ -176,7 +182,7 @@ export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Ch
     .toSorted((one, other) => toRank(one.effect) - toRank(other.effect));
 }
 
-/** Creates a function that returns true for missing paths that the snapshot may only have failed to read. */
+/** Creates a function that returns true for paths that may be missing only because the snapshot could not read them. */
 function toDoubt({ unread }: Snapshot): (path: string) => boolean {
   const folders = new Map<string, boolean>();
 

@@ -7,7 +7,7 @@ import { statEntries } from "../walk/stat-entries.ts";
 import type { Entry, VisitedFolder } from "../walk/walk-workspace.ts";
 import { leadsOutside } from "./leads-outside.ts";
 
-/** Finds entries of this turn that are dangerous by their kind rather than by their name. */
+/** A search for entries of this turn that are dangerous because of their kind, not their name. */
 export type Suspects = {
   /** Looks at entries of a folder; the root comes first */
   readonly look: (folder: VisitedFolder, entries: readonly Entry[]) => Promise<void>;
@@ -19,15 +19,15 @@ export type Suspects = {
   readonly outward: Listed<Outward>;
 };
 
-/** The first items found, and the number of all. */
+/** The first items found, and the total number. */
 export type Listed<Item> = { readonly first: readonly Item[]; readonly count: number };
 
 export type Privileged = { readonly path: string; readonly bit: "setuid" | "setgid"; readonly id: number };
 export type Outward = { readonly path: string; readonly target: string };
 
 /**
- * Looks for suspects in the folders of one walk. `sinceMs` is `undefined` if it cannot be known what is new. Then, as on a
- * file system with a clock of its own, every setuid or setgid file counts, since they are rare, and no link does.
+ * Creates a search for suspects during one walk. `sinceMs` is `undefined` if budgie cannot tell what is new. Then, as on a file system with
+ * its own clock, every setuid or setgid file counts, since these are rare, and no symlink does.
  */
 export function createSuspects(workspace: string, sinceMs: number | undefined): Suspects {
   const [privileged, outward] = [createList<Privileged>(), createList<Outward>()];
@@ -47,7 +47,7 @@ export function createSuspects(workspace: string, sinceMs: number | undefined): 
     privileged.add({ path: toPathKey(folder.path, name), bit, id: bit === "setuid" ? uid : gid });
   }
 
-  /** Returns true if the file times in a folder are by this machine's clock. */
+  /** Returns true if the file times in a folder come from this machine's clock. */
   async function isTimed({ at, fd }: VisitedFolder): Promise<boolean> {
     const { dev } = fstatSync(fd);
     const known = locals.get(dev) ?? (await hasLocalClock(at));
@@ -76,7 +76,7 @@ function isFileOrLink({ type }: Entry): boolean {
   return type === "file" || type === "link";
 }
 
-/** Returns true if an entry still exists and is from `sinceMs` or later; of any time if that is `undefined`. */
+/** Returns true if an entry still exists and changed at `sinceMs` or later, or at any time if `sinceMs` is `undefined`. */
 function isFrom(found: Stats | string, sinceMs: number | undefined): found is Stats {
   return typeof found !== "string" && (sinceMs === undefined || isSince(found.ctimeMs, sinceMs));
 }

@@ -6,7 +6,7 @@ import { type Change, compareSnapshots, type Snapshot, takeSnapshot } from "./sn
 import { GIT_EFFECTS, toEffectText } from "./effect.ts";
 import { createSuspects, type Listed, type Outward, type Privileged } from "./suspects.ts";
 
-/** Changes of a turn that the host may run or follow. */
+/** A turn's changes to files that the host may run or follow. */
 export type ExecutableChanges = {
   /** The most dangerous first */
   readonly changedExecutablePaths: readonly string[];
@@ -14,7 +14,7 @@ export type ExecutableChanges = {
   readonly gitChanges: readonly string[];
   /** One sentence each */
   readonly warnings: readonly string[];
-  /** The workspace as it is now, for a later watch; left out if nothing is to be compared with it */
+  /** The workspace's present state, for a later watch to compare with; left out if the workspace is not watched */
   readonly state?: ExecutableState | undefined;
 };
 
@@ -28,24 +28,21 @@ export type ExecutableWatch = {
   readonly findChanges: () => Promise<ExecutableChanges>;
 };
 
-// A result is read by a model.
+// Keeps the result short, since a model reads it.
 const MOST_PATHS = 200;
 const MOST_EXPLAINED = 10;
 
-/**
- * Begins to watch a workspace; `open` is for tests. With the state at the end of the last watch, it also finds what was changed in
- * between.
- */
+/** Begins to watch a workspace. Given the state at the end of the last watch, it also finds the changes since then. `open` is for tests. */
 export function watchExecutablePaths(directory: string, open?: OpenFolder, last?: ExecutableState): ExecutableWatch {
   const time = last?.time ?? noteTime();
-  const taking = takeSnapshot(directory, { open, leads: last?.snapshot.leads });
+  const taking = takeSnapshot(directory, { open, gitPaths: last?.snapshot.gitPaths });
   return {
     ready: Promise.all([taking, time.ready]),
     async findChanges() {
       const before = await taking;
       const suspects = createSuspects(directory, time.toSinceMs());
       const endTime = noteTime();
-      const after = await takeSnapshot(directory, { leads: before.leads, suspects, open });
+      const after = await takeSnapshot(directory, { gitPaths: before.gitPaths, suspects, open });
       const earlier = last === undefined ? [] : compareSnapshots(last.snapshot, before);
       const changes = joinChanges(compareSnapshots(before, after), earlier);
       const { outward, privileged } = suspects;
@@ -93,7 +90,7 @@ function toSentence({ effect, path }: Change): string {
   return `${toQuoted(path)} was changed${text === undefined ? "" : `: ${text}`}.`;
 }
 
-/** Quotes a path. An agent chose it, and could end a quotation of its own. */
+/** Quotes a path with escapes: an agent chose it, and could close the quotation. */
 function toQuoted(path: string): string {
   return JSON.stringify(toPrintablePath(path));
 }

@@ -15,7 +15,7 @@ export type WorkspaceChanges = {
 export type WorkspaceWatch = {
   /** Resolves when the agent's processes may run: the file system's clock is coarse */
   readonly ready: Promise<unknown>;
-  /** Finds the changes since then; called when no process of the agent runs any more */
+  /** Finds the changes since then; called once no process of the agent is running */
   readonly findChanges: () => Promise<WorkspaceChanges>;
 };
 
@@ -23,7 +23,7 @@ export type WorkspaceWatch = {
 export const UNCHANGED: WorkspaceChanges = { paths: [], count: 0, unknown: undefined };
 
 const BOUNDS: WalkBounds = { entries: 200_000, timeMs: 5000 };
-// A result is read by a model.
+// Keeps the result short, since a model reads it.
 const MOST_PATHS = 200;
 
 /** Notes the current time. Does not read the workspace until `findChanges` is called. */

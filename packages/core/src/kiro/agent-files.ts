@@ -12,7 +12,7 @@ import { toAgentProjections } from "./kiro-command.ts";
 /** The files of one agent in a sandbox. */
 export type AgentFiles = {
   readonly projections: readonly Projection[];
-  /** A sentence about those that a sandbox does not show; empty if there are none */
+  /** A sentence about the files that a sandbox does not show; empty if there are none */
   readonly warnings: readonly string[];
 };
 
@@ -23,7 +23,7 @@ export type AgentFilesPlace = {
   readonly shared: readonly Projection[];
 };
 
-/** The options of the files of a turn's agent. */
+/** The options for finding the files of a turn's agent. */
 export type TurnFilesOptions = {
   /** Host files and folders that every agent may read */
   readonly projections: readonly Projection[];
@@ -31,7 +31,7 @@ export type TurnFilesOptions = {
   readonly sandboxHome?: string | undefined;
 };
 
-/** Finds the files of a turn's agent. Without a sandbox it finds those that it names by itself. */
+/** Finds the files of a turn's agent. Without a sandbox these are its own file and its prompt. */
 export function findTurnFiles({ projections: shared, sandboxHome: home }: TurnFilesOptions, agent: Agent): AgentFiles {
   if (home !== undefined) return findAgentFiles(agent, { home, shared });
   return { projections: toAgentProjections(agent), warnings: [] };
@@ -67,7 +67,7 @@ export function findAgentFiles(agent: Owner, place: AgentFilesPlace): AgentFiles
 type Found = NamedFile & {
   /** The reason for not showing it; `undefined` if it can be shown */
   readonly why: string | undefined;
-  /** True if the agent finds it without a projection of its own */
+  /** True if the agent can read it without a separate projection */
   readonly isShownAnyway: boolean;
 };
 
@@ -86,7 +86,7 @@ function isShownAnyway({ of, path, uri }: NamedFile, { file }: Owner, { home, sh
   const beside = { source: dirname(file), home: ".kiro/agents" };
   const folders = of === "prompt" ? [beside, ...shared] : shared;
   return folders.some((folder) => {
-    // A sandbox has projections at their paths on the host too, and relative prompts count from the agent's file.
+    // A sandbox also shows projections at their host paths, and relative prompts are resolved from the agent's file.
     const isFound = start.startsWith("/") || (folder === beside && !start.startsWith("~/"));
     return isWithin(path, folder.source) && (isFound || join(home, folder.home ?? "") === folder.source);
   });
@@ -100,11 +100,12 @@ type Judged = {
 
 function judgeAll({ of, path, uri }: NamedFile, kiroDir: string): readonly Judged[] {
   if (!isWithin(path, kiroDir)) {
-    // Nothing is missing in a sandbox that the host does not have. A path that counts from the workspace cannot be looked up.
+    // A file that the host lacks too is not missing from a sandbox. A path relative to the workspace cannot be looked up.
     const isMissing = of === "resources" && path.startsWith("/") && !existsSync(toFixedPart(path));
     return isMissing ? [] : [{ file: path, why: "it is not below ~/.kiro" }];
   }
-  if (of === "resources" && /[[{]/.test(uri)) return [{ file: path, why: "of patterns, budgie knows *, ? and **" }];
+  if (of === "resources" && /[[{]/.test(uri))
+    return [{ file: path, why: "budgie supports only the patterns *, ? and **" }];
   if (of === "prompt" || toFixedPart(path) === path) return judge(path, kiroDir);
   return expandGlob(path, MOST_ENTRIES)
     .flatMap((file) => judge(file, kiroDir))
@@ -114,7 +115,7 @@ function judgeAll({ of, path, uri }: NamedFile, kiroDir: string): readonly Judge
 const NO_FILE = "it is not a file";
 const SECRET = "it may hold secrets";
 
-/** Judges a path below `~/.kiro`; empty if there is nothing. */
+/** Judges a path below `~/.kiro`; empty if nothing is there. */
 function judge(file: string, kiroDir: string): readonly Judged[] {
   try {
     const [real, realDir] = [realpathSync(file), realpathSync(kiroDir)];
@@ -136,7 +137,7 @@ function findReason(real: string, kiroDir: string, isNamedSecret: boolean): stri
 const SECRET_FOLDERS = /^(?:hooks|logs|session-index|sessions|settings|sub-agents(?!\/prompts\/))(?:\/|$)/i;
 const SECRET_NAMES = /^\.|^mcp\.json$|\.(?:db|env|key|p12|pem|pfx|sqlite3?)$/i;
 
-/** Tells by its name whether a file below `~/.kiro` may hold secrets. An agent file may, in its MCP servers. */
+/** Returns true if a file below `~/.kiro` may hold secrets, judging by its name. An agent file may hold some in its MCP servers. */
 function isSecret(path: string, kiroDir: string): boolean {
   if (!isWithin(path, kiroDir)) return false;
   const below = relative(kiroDir, path);
@@ -147,7 +148,7 @@ function isSecret(path: string, kiroDir: string): boolean {
   );
 }
 
-// A result is read by a model.
+// Keeps the result short, since a model reads it.
 const MOST_NAMED = 5;
 const LONGEST_BYTES = 200;
 

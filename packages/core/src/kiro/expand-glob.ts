@@ -2,7 +2,10 @@ import { readdirSync, type Dirent } from "node:fs";
 import { join } from "node:path";
 import { matchesGlob } from "../text/matches-glob.ts";
 
-/** Finds the paths that match an absolute glob of `*`, `?` and `**`. Names that begin with a dot match only if it has them, and folders that are symlinks are not searched by `**`. */
+/**
+ * Finds the paths that match an absolute glob of `*`, `?` and `**`. A pattern matches no name that begins with a dot, and `**` does not
+ * enter symlinked folders.
+ */
 export function expandGlob(glob: string, mostEntries: number): readonly string[] {
   const found = new Set<string>();
   let entriesLeft = mostEntries;

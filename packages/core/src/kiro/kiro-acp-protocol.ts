@@ -8,7 +8,7 @@ import { findTurnFiles } from "./agent-files.ts";
 import { toKiroAcpCommand, toModel } from "./kiro-command.ts";
 import { toKiroAcpFailure } from "./kiro-failure.ts";
 import type { KiroOptions } from "./kiro-protocol.ts";
-import { createWayCheck } from "./session-protocol.ts";
+import { createTransportCheck } from "./session-protocol.ts";
 
 /** Kiro's program as one that speaks ACP. */
 export type KiroAcpProgram = {
@@ -22,14 +22,14 @@ export type KiroAcpProgram = {
 export type CreateAcp = (options: { readonly toProgram: (agent: Agent) => KiroAcpProgram }) => Protocol;
 
 /**
- * Creates the protocol of Kiro over ACP: one `kiro-cli acp` for each prompt. The answer is the agent's last message. Another agent than the
- * one asked for, which Kiro takes for an unknown one, is `AGENT_NOT_FOUND`.
+ * Creates the protocol of Kiro over ACP: one `kiro-cli acp` for each prompt. The answer is the agent's last message. The protocol throws
+ * `AGENT_NOT_FOUND` if Kiro falls back to another agent, as it does for an unknown name.
  */
 export function createKiroAcpProtocol(options: KiroOptions, createAcp: CreateAcp): Protocol {
   const acp = createAcp({ toProgram: (agent) => toProgram(options, agent) });
-  const checkWay = createWayCheck("acp");
+  const checkTransport = createTransportCheck("acp");
   return async (turn) => {
-    await checkWay(turn);
+    await checkTransport(turn);
     const { warnings } = findTurnFiles(options, turn.agent);
     const { workspace } = turn.session.paths(turn.directory);
     const prompt = await toTurnPrompt(turn.prompt, options.prompts, { workspace, responseFile: undefined });
@@ -62,7 +62,7 @@ function toProgram(options: KiroOptions, agent: Agent): KiroAcpProgram {
 
 const KEPT_BYTES = 64 * 1024;
 
-/** The end of what an agent said in a turn. */
+/** The tail of an agent's output in a turn. */
 type TurnRecord = {
   readonly onOutput: OnOutput;
   readonly text: (stream: "stderr" | "stdout") => string;
@@ -86,7 +86,7 @@ type Failed = {
   readonly warnings: readonly string[];
 };
 
-/** Translates a failure to Kiro's own. The agent may have failed for want of a file. */
+/** Translates a failure into Kiro's own, and adds the warnings, since a missing file may be why the agent failed. */
 function toFailure(error: unknown, { options, stderr, turn, warnings }: Failed): unknown {
   if (!(error instanceof BudgieError)) return error;
   const { exit } = (error.cause ?? {}) as { readonly exit?: Exit };

@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import type { Agent } from "../agents/agent.ts";
 import type { Command, Projection } from "../runner/runner.ts";
-import { KIRO_DEFINITIONS } from "./kiro-definitions.ts";
+import { KIRO_HIDDEN_PATHS } from "./kiro-hidden-paths.ts";
 
 /** The options of one run of `kiro-cli chat`. */
 export type KiroRun = {
@@ -34,7 +34,7 @@ export function toKiroAcpCommand(run: Omit<KiroRun, "resume">): Command {
 }
 
 function toCommand(argv: Command["argv"], { env, projections }: Pick<KiroRun, "env" | "projections">): Command {
-  return { argv, env, projections, login: "kiro", hidden: KIRO_DEFINITIONS };
+  return { argv, env, projections, login: "kiro", hidden: KIRO_HIDDEN_PATHS };
 }
 
 export type KiroModels = {
@@ -44,7 +44,7 @@ export type KiroModels = {
   readonly defaultModel: string | undefined;
 };
 
-/** Chooses the model to ask for; `undefined` leaves the choice to Kiro, which takes that of the agent's own file. */
+/** Chooses the model to ask for; `undefined` leaves the choice to Kiro, which uses the model of the agent's own file. */
 export function toModel(
   agent: Pick<Agent, "hasModel" | "model">,
   { defaultModel, model }: KiroModels,

@@ -13,22 +13,22 @@ export type FailureContext = {
   readonly answered: boolean;
 };
 
-/** Finds the failure of a finished run; `undefined` if it is an answer. Exit code 0 alone proves nothing. */
+/** Finds the failure of a finished run; `undefined` if the run gave an answer. Exit code 0 alone proves nothing. */
 export function toKiroFailure(finished: Finished, context: FailureContext): BudgieError | undefined {
   const failure = ranAnother(finished, context) ?? stopped(finished, context);
   if (failure !== undefined || isAnswer(finished, context)) return failure;
   return recognised(finished.stderr.text, context.agent) ?? ended(finished, context);
 }
 
-// On stderr, with exit code 0: an answer by Kiro's default agent, with that one's permissions, follows.
+// Printed on stderr before Kiro's default agent answers, with that agent's permissions and with exit code 0.
 const FALLBACKS = [
   ["no agent with name ", " found"],
   ['agent "', '" not found, using'],
 ] as const;
-// Newer versions refuse instead.
+// Newer versions exit with this code instead.
 const UNKNOWN_AGENT_EXIT_CODE = 4;
 
-/** Detects the answer of another agent, which is never the one that was called. */
+/** Detects that another agent answered instead of the one that was called. */
 function ranAnother({ exit, stderr }: Finished, { agent }: FailureContext): BudgieError | undefined {
   const found = toPlainText(stderr.text).split("\n").find(saysFallback);
   if (found === undefined && exit.exitCode !== UNKNOWN_AGENT_EXIT_CODE) return undefined;
@@ -69,16 +69,16 @@ function commandNotFound(binary: string): BudgieError {
 // Kiro prints this instead of an answer if there is no login, and then waits forever.
 const LOGIN_WAIT = /(?:open|visit) (?:this|the following) (?:URL|link)|device code|confirm the following code/i;
 
-/** Returns true if Kiro has asked for a login. An agent that has answered has one, and may be talking about logins. */
+/** Returns true if Kiro has asked for a login. Once an agent has answered there is a login, and the text may just be about logins. */
 export function waitsForLogin(output: string): boolean {
   return !hasMessage(output) && LOGIN_WAIT.test(toPlainText(output));
 }
 
-// The first engine's words when the service gave up in the middle of a turn; it then ends with exit code 0 or 1.
+// The wording of Kiro's first engine when the service gives up in mid-turn; Kiro then exits with code 0 or 1.
 const GAVE_UP = /rate limit reached|trouble responding right now|relaunch with '--model/i;
 
 function isAnswer({ exit, stderr, stdout }: Finished, { answered }: FailureContext): boolean {
-  // A turn that was answered and finished is not done again because Kiro's telemetry failed after it.
+  // Kiro's telemetry may fail after a finished turn, which must not be repeated because of that.
   if (exit.exitCode === 1 && answered && saysFinished(stderr.text)) return true;
   if (exit.exitCode !== 0) return false;
   if (answered) return true;
@@ -114,7 +114,7 @@ const SYMPTOMS: readonly Symptom[] = [
     says: /Tool approval required but --no-interactive was specified/i,
     code: "AGENT_FAILED",
     toMessage: (agent) =>
-      `The agent "${agent}" wanted a tool that it may not use unasked, and Kiro ended the turn. ` +
+      `The agent "${agent}" wanted to use a tool that needs approval, and Kiro ended the turn. ` +
       `Add the tool to its "allowedTools", or allow all with ${toOption("trustAllTools")}.`,
   },
 ];
@@ -153,17 +153,17 @@ function loginRequired(agent: string): BudgieError {
 
 /** The facts about a failed turn over ACP. */
 export type AcpFailureContext = Pick<FailureContext, "agent" | "binary"> & {
-  /** `undefined` if it is not the end of the process that failed the turn */
+  /** `undefined` if the turn did not fail because the process ended */
   readonly exitCode: number | undefined;
   readonly stderr: string;
 };
 
-// The errors that Kiro's own words can explain. All others are budgie's, or the runner's.
+// The errors that Kiro's own output can explain. All others are budgie's, or the runner's.
 const EXPLAINED: ReadonlySet<ErrorCode> = new Set(["AGENT_CRASHED", "AGENT_FAILED", "LOGIN_REQUIRED"]);
-// Kiro has the protocol's code for a missing login for this too.
+// Kiro reports these with the protocol's code for a missing login too.
 const LIMITED = /\blimit(?:s|ed)?\b|throttl|too many requests|quota/i;
 
-/** Returns Kiro's own failure for one of the protocol; the same if Kiro did not explain it. */
+/** Translates a failure of the protocol into Kiro's own; returns it unchanged if Kiro did not explain it. */
 export function toKiroAcpFailure(error: BudgieError, context: AcpFailureContext): BudgieError {
   const { agent, binary, exitCode, stderr } = context;
   if (error.code === "COMMAND_NOT_FOUND") return commandNotFound(binary);

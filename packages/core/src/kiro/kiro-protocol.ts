@@ -11,7 +11,7 @@ import { findTurnFiles } from "./agent-files.ts";
 import { toKiroCommand, toModel, type KiroModels } from "./kiro-command.ts";
 import { toKiroFailure, waitsForLogin } from "./kiro-failure.ts";
 import { toAnswer, toDeniedTools, toUsage } from "./kiro-output.ts";
-import { createWayCheck } from "./session-protocol.ts";
+import { createTransportCheck } from "./session-protocol.ts";
 
 export type KiroOptions = KiroModels & {
   readonly binary: string;
@@ -21,7 +21,7 @@ export type KiroOptions = KiroModels & {
   readonly env: Readonly<Record<string, string>>;
   /** Host files and folders that every agent may read */
   readonly projections: readonly Projection[];
-  /** The user's home, if agents run in a sandbox, which shows files that they name below its `~/.kiro` */
+  /** The user's home, if agents run in a sandbox: it shows the files below the home's `.kiro` that agents name */
   readonly sandboxHome?: string | undefined;
   /** The files for long outputs; if left out, their middle is discarded */
   readonly outputFiles?: OutputFiles | undefined;
@@ -31,13 +31,13 @@ export type KiroOptions = KiroModels & {
 
 /** Creates the protocol of headless Kiro: one `kiro-cli chat` for each prompt, and another if the answer file is missing. */
 export function createKiroProtocol(options: KiroOptions): Protocol {
-  const checkWay = createWayCheck("cli");
+  const checkTransport = createTransportCheck("cli");
   return async (turn) => {
     const deadline = performance.now() + turn.timeoutMs;
     const { projections, warnings } = findTurnFiles(options, turn.agent);
     const ownOptions = { ...options, projections: [...options.projections, ...projections] };
     const paths = responsePaths(turn, turn.agent.writesFiles || options.trustAllTools);
-    const [prompt] = await Promise.all([toTurnPrompt(turn.prompt, options.prompts, paths), checkWay(turn)]);
+    const [prompt] = await Promise.all([toTurnPrompt(turn.prompt, options.prompts, paths), checkTransport(turn)]);
     const { resume, timeoutMs } = turn;
     const finished = await run(ownOptions, turn, { prompt, answerFile: paths.responseName, resume, timeoutMs });
     const file = toFileAnswer(finished);
@@ -47,7 +47,7 @@ export function createKiroProtocol(options: KiroOptions): Protocol {
       timeoutMs: turn.timeoutMs,
       answered: file !== undefined,
     });
-    // The agent may have failed for want of a file.
+    // A missing file may be why the agent failed.
     if (failure !== undefined) throw Object.assign(failure, { report: { ...failure.report, warnings } });
     if (file !== undefined) return toProtocolAnswer([finished], { response: file, file: paths.responseName, warnings });
     const remainingMs = deadline - performance.now();
@@ -141,7 +141,7 @@ async function run(
 
 type ResponsePaths = PromptPaths & { readonly responseName: string | undefined };
 
-/** Creates the paths of a turn. Each has its own answer file, so that the file of an earlier turn is never taken for it. */
+/** Creates the paths of a turn. Each turn has its own answer file, so that an earlier turn's is never taken for it. */
 function responsePaths({ directory, session }: ProtocolTurn, writesFiles: boolean): ResponsePaths {
   const { home, workspace } = session.paths(directory);
   if (!writesFiles) return { workspace, responseName: undefined, responseFile: undefined };

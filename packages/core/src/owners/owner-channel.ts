@@ -15,8 +15,8 @@ export type Asker = {
 };
 
 /**
- * Sends a request through an owner's lock, and yields the answers until the owner ends them. Throws if nobody holds the lock, and
- * when it is aborted. An owner that answers no requests, or that dies, just yields nothing more.
+ * Sends a request through an owner's lock, and yields the answers until the owner ends them. Throws if nobody holds the lock, or if
+ * `signal` aborts. If the owner answers no requests, or dies, the answers just end.
  */
 export async function* askOwner(
   { lock }: Pick<OwnerRecord, "lock">,
@@ -47,7 +47,7 @@ export async function* askOwner(
 const MOST_CHARACTERS = 4_096;
 const REQUEST_LIMIT_MS = 5_000;
 
-/** Reads a request from a connection to a lock, and answers it. Others connect only to see that the owner lives. */
+/** Reads a request from a connection to a lock, and answers it. Some processes connect only to see if the owner is alive. */
 export function answerAsker(socket: Socket, answer: OwnerAnswer | undefined): void {
   // A lock must not keep the process alive.
   socket.unref();

@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import type { OwnerProcess } from "./owner-record.ts";
 
-/** The state of a process: `unclear` if it cannot be told from another process with the same number. */
+/** The state of a process: `unclear` if it cannot be distinguished from another process with the same pid. */
 export type ProcessState = "running" | "ended" | "unclear";
 
 /** Reads the identity of this process; `undefined` on a system without `/proc`. */
@@ -32,13 +32,15 @@ export function findProcessState({ pid, started }: OwnerProcess): ProcessState {
   }
 }
 
-/** Parses the start time in proc(5)'s `stat`. The name may hold spaces and parentheses, so the fields count from the last one. */
+/**
+ * Parses the start time in proc(5)'s `stat`. The name may hold spaces and parentheses, so the fields are counted from the last parenthesis.
+ */
 function toStart(stat: string): string | undefined {
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields[0] === "Z" || fields[0] === "X" ? undefined : fields[19];
 }
 
-/** Tells whether a process exists, also of other users, which `/proc` may hide. */
+/** Returns true if a process exists, even another user's, which `/proc` may hide. */
 function isPidInUse(pid: number): boolean {
   try {
     return process.kill(pid, 0);

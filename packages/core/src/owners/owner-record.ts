@@ -12,7 +12,7 @@ export type OwnerRecord = {
   readonly process?: OwnerProcess | undefined;
 };
 
-/** The identity of a process. Its pid alone is none, since pids are reused, and are others in another namespace or boot. */
+/** The identity of a process. A pid alone is not unique: pids are reused, and differ between namespaces and boots. */
 export type OwnerProcess = {
   readonly pidNamespace: string;
   readonly pid: number;

@@ -37,7 +37,7 @@ export type OwnerOptions = {
   readonly process?: OwnerProcess | undefined;
 };
 
-// Connections beyond it are accepted and closed, so that the owner still counts as alive.
+// Further connections are accepted and closed, so that the owner still counts as alive.
 const MOST_CONNECTIONS = 256;
 // The size of sun_path with the final NUL is 104 bytes on macOS, and 108 on Linux.
 const LONGEST_SOCKET_PATH = 103;

@@ -70,7 +70,7 @@ export function toOtherNames(directory: string, mounts: readonly Mount[]): reado
 
 type View = Pick<Mount, "device" | "root">;
 
-/** Finds the directory's path in its file system. Of mounts on one point, the last one counts. */
+/** Finds the directory's path in its file system. If several mounts share a mount point, the last one counts. */
 function toView(directory: string, mounts: readonly Mount[]): readonly View[] {
   const [mount] = mounts
     .filter(({ point }) => isWithin(directory, point))

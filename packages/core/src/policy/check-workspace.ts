@@ -18,7 +18,7 @@ export async function checkWorkspace(directory: string, rules: WorkspaceRules): 
   );
 }
 
-/** Refuses a directory named by a symlink that an agent may have created, unless an allowed root covers both. */
+/** Refuses a directory named by a symlink that an agent may have created, unless an allowed root covers both the symlink and its target. */
 async function findLinkRefusal(
   directory: string,
   path: string,

@@ -11,10 +11,10 @@ export type Nesting = {
 /** The nesting of a budgie that was not started by an agent. */
 export const OUTERMOST: Nesting = { level: 0, most: 1 };
 
-/** The environment variables of an agent's processes that hold the nesting of a budgie below. */
+/** The environment variables of an agent's processes that tell a budgie started by it its nesting. */
 export const NESTING_VARIABLES = { level: "BUDGIE_DEPTH", most: "BUDGIE_MAX_DEPTH" } as const;
 
-/** The file in a sandbox with these variables. It is mounted read-only, so that an agent cannot clear it like an environment. */
+/** The file in a sandbox that holds these variables. It is mounted read-only, so that an agent cannot clear them as in its environment. */
 export const NESTING_FILE = "/etc/budgie/depth";
 
 /** Returns true if this budgie must not start agents. */

@@ -26,7 +26,7 @@ export type Access = {
   readonly limits: Partial<Limits>;
 };
 
-/** The access of a process in a sandbox whose caller names none: its workspace, and no network. */
+/** The default access of a process in a sandbox: its workspace, and no network. */
 export const DEFAULT_ACCESS: Access = { workspace: "rw", egress: { mode: "none", hosts: [] }, limits: {} };
 
 /** The permissions of a turn: its access, and the time limit of one attempt. */
@@ -50,7 +50,7 @@ export type Loosening = {
   readonly most: string | number;
 };
 
-/** The limits of a sandbox without lower ones. */
+/** The default limits of a sandbox. */
 export const DEFAULT_LIMITS: Limits = { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 1024, diskBytes: 10 * 1024 ** 3 };
 
 /** Lists the parts of an access that only a sandbox can enforce. */
@@ -105,7 +105,7 @@ function toFewerHosts(
   throw refuse({ option: "host", asked: toHostText(exceeding), most });
 }
 
-/** Returns true if an entry pins the address of a name below a requested wildcard, which stays pinned. */
+/** Returns true if an entry pins the address of a name that a requested wildcard covers. The name stays pinned. */
 function isException({ address, host, port }: AllowedHost, asked: readonly AllowedHost[]): boolean {
   const atPort = asked.filter((wish) => wish.port === port);
   return (

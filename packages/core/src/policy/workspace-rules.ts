@@ -12,7 +12,7 @@ export type WorkspaceRules = {
   readonly guarded: readonly GuardedPath[] | undefined;
 };
 
-/** A directory that calls may work in, with all below it. */
+/** A directory that calls may work in, including everything below it. */
 export type AllowedRoot = {
   /** Absolute path as the user wrote it, links included */
   readonly named: string;
@@ -70,7 +70,7 @@ async function findGuarded(
   return undefined;
 }
 
-/** Tells whether a mount counts as part of a guarded path. One below a folder of the system, such as a backup in `/run`, does not. */
+/** Returns true if a mount counts as part of a guarded path. A mount below a system folder, such as a backup in `/run`, does not. */
 function isOwn({ mayHoldWorkspaces, trail }: Located, point: string): boolean {
   return mayHoldWorkspaces === true || !trail.some((step) => step !== point && isWithin(point, step));
 }
@@ -117,7 +117,10 @@ function toRelation(directory: string, { except = [], mayHoldWorkspaces, trail }
 // The folder that applications use in place of dot-directories.
 const CLOSED = process.platform === "darwin" ? "Library" : "snap";
 
-/** Finds the first dot-directory between a home and a directory, unless an allowed root lies at or below it and no other follows. */
+/**
+ * Finds the first dot-directory between a home and a directory, unless an allowed root lies at or below it and no other dot-directory
+ * follows that root.
+ */
 function findClosedFolder(directory: string, { trail }: Located, roots: readonly string[]): string | undefined {
   const home = trail.find((path) => isWithin(directory, path));
   if (home === undefined) return undefined;
@@ -133,7 +136,7 @@ function findClosedFolder(directory: string, { trail }: Located, roots: readonly
 
 const MOST_HOPS = 40;
 
-/** Lists a path and the targets of its symlinks. Whoever can change one of these symlinks decides what is at its end. */
+/** Lists a path and the targets of its symlinks. Anyone who can change one of these symlinks decides where the path ends. */
 async function findTrail(path: string, hopsLeft = MOST_HOPS): Promise<readonly string[]> {
   const here = join(await resolveExisting(dirname(path)), basename(path));
   const target = hopsLeft === 0 ? undefined : await readlink(here).catch(() => undefined);

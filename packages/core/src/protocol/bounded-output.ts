@@ -3,13 +3,15 @@ import type { OutputFile, OutputFiles } from "./output-files.ts";
 
 /** The output of a stream, as far as it was kept. */
 export type BoundedOutput = {
-  /** The output; of a longer one the beginning and the end, with a line between them that counts the omitted bytes */
+  /** The output. If it is too long, its beginning and end, with a line between them that counts the omitted bytes */
   readonly text: string;
   /** The size of the output */
   readonly bytes: number;
   /** True if `text` is not all of it */
   readonly truncated: boolean;
-  /** The host file with the output from its beginning on; `undefined` if it is not truncated, or could not be written */
+  /**
+   * The host file with the output, up to the file's maximal size; `undefined` if `text` is not truncated, or the file could not be written
+   */
   readonly file: string | undefined;
 };
 

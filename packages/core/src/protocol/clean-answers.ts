@@ -67,7 +67,7 @@ async function keepWhole(
   { agent, session }: ProtocolTurn,
   { file, response }: ProtocolAnswer,
 ): Promise<string | undefined> {
-  // An agent elsewhere cannot read it.
+  // An agent that runs elsewhere cannot read the file.
   if (agent.remote !== undefined) return undefined;
   if (file !== undefined) return file;
   const name = `response-${randomUUID()}.txt`;

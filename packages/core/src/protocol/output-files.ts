@@ -5,9 +5,9 @@ import { join } from "node:path";
 
 /** The files for outputs that are too long for memory. */
 export type OutputFiles = {
-  /** Creates a file, when something is first written to it. */
+  /** Returns an output file, which is created by the first write. */
   readonly open: () => OutputFile;
-  /** Removes files that are too old or too large together. Each new file does the same. */
+  /** Removes files that are too old, and the oldest ones if all together are too large. Creating a file does the same. */
   readonly prune: () => void;
 };
 
@@ -58,7 +58,7 @@ export function createOutputFiles({
             await (await file).writeFile(fitting);
             written += fitting.length;
           } catch {
-            // The turn goes on without the file. A partial file could be taken for all of the output.
+            // The turn continues without the file. A partial file could be taken for all of the output.
             isBroken = true;
             await rm(path, { force: true }).catch(() => undefined);
           }

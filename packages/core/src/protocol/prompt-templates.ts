@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { BudgieError } from "../errors.ts";
 
-/** The paths of the two prompts that budgie adds to a turn. They are read for every use, so that edits need no restart. */
+/** The paths of the two prompts that budgie adds to a turn. They are read at every use, so that edits need no restart. */
 export type PromptFiles = {
   /** The text that is appended to every prompt */
   readonly system: string;
@@ -60,7 +60,7 @@ async function loadTemplate(path: string, builtIn: string): Promise<string> {
 }
 
 function fillIn(template: string, { responseFile, workspace }: PromptPaths): string {
-  // An agent that is asked for a file that it may not write tries it, and some versions of Kiro then end the turn without an answer.
+  // Asked for a file that it may not write, an agent tries anyway, and some versions of Kiro then end the turn without an answer.
   const text = responseFile === undefined ? template.replace(/^.*\{\{RESPONSE_FILE\}\}.*\n?/gm, "") : template;
   return text.replace(/\{\{(RESPONSE_FILE|WORKING_DIRECTORY)\}\}/g, (_whole, name) =>
     name === "RESPONSE_FILE" ? (responseFile ?? "") : workspace,

@@ -16,22 +16,22 @@ export type ProtocolTurn = {
   readonly resume: boolean;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Called with all output of the agent program as it arrives; default nobody */
+  /** Called with all output of the agent program as it arrives */
   readonly onOutput?: OnOutput | undefined;
-  /** Called with the agent's present activity, such as the title of a tool, on one line; default nobody */
+  /** Called with the agent's present activity, such as the title of a tool, on one line */
   readonly onActivity?: ((activity: string) => void) | undefined;
-  /** Called after each call of a tool of an MCP server that budgie runs; default nobody */
+  /** Called after each tool call to an MCP server that budgie runs */
   readonly onMcpCall?: ((call: McpCall) => void) | undefined;
   /** The MCP servers for a program that gets them from its client; default none */
   readonly offered?: OfferedServers | undefined;
-  /** True if the agent's process may live on for the session's next turn; default it must end */
+  /** True if the agent's process may live on for the session's next turn; by default it must end */
   readonly mayKeep?: boolean | undefined;
 };
 
-/** MCP servers at addresses that the session's processes reach. */
+/** MCP servers at addresses that the session's processes can reach. */
 export type OfferedServers = {
   readonly servers: readonly { readonly name: string; readonly url: string }[];
-  /** Called in each turn of a program that takes no servers at addresses */
+  /** Called in each turn of a program that does not accept servers by address */
   readonly onRefused: () => void;
 };
 
@@ -52,7 +52,7 @@ export type ProtocolAnswer = {
   readonly warnings: readonly string[];
   /** The agent's MCP servers that budgie runs; left out if it runs none */
   readonly mcpServers?: readonly McpServerReport[] | undefined;
-  /** The process that lives on, which a start for the same returns again; left out if it has ended */
+  /** The process if it lives on, which the next identical start returns again; left out if it has ended */
   readonly kept?: KeptProcess | undefined;
 };
 

@@ -26,7 +26,7 @@ export type RunOptions = {
   readonly outputFiles?: OutputFiles | undefined;
   /** Called with all output as it arrives */
   readonly onOutput?: OnOutput | undefined;
-  /** Returns true if a process that has printed this and then pauses waits for something that never happens */
+  /** Returns true if a process that printed this and then pauses is waiting for something that never happens */
   readonly isStuck: (stdout: string) => boolean;
 };
 

@@ -17,7 +17,7 @@ export type TurnPhase =
       readonly phase: "running";
       /** The number of the attempt; 2 after the first timed out or crashed */
       readonly attempt: number;
-      /** The agent's present activity on one line, in its own words; left out if its program does not tell */
+      /** The agent's present activity on one line, in its own words; left out if its program does not report it */
       readonly activity?: string | undefined;
     };
 
@@ -46,8 +46,8 @@ export type TurnQueue = {
 const NOTIFY_EVERY_MS = 500;
 
 /**
- * Creates an empty queue. Libraries have one order or priorities (p-queue, fastq), or a queue per key without a bound on all
- * (fair-task-pool). None has limits of two kinds, alternates between keys, and knows positions.
+ * Creates an empty queue. Libraries have a single order or priorities (p-queue, fastq), or a queue per key without an overall bound
+ * (fair-task-pool). None combines two kinds of limits, round-robin over keys, and positions.
  */
 export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
   // The session at the front is served next if the limits allow it, and then moves to the end.
@@ -178,8 +178,8 @@ function toFull({ agent, session }: ComingTurn, { queued }: TurnLimits, running:
   const [wait, run] = [toCountText(queued), toCountText(running)];
   return new BudgieError(
     "QUEUE_FULL",
-    `No more turns may wait: ${wait} do, which is what ${toOption("queued")} allows, and ${run} run. Nothing was started for ` +
-      `"${agent}". Call again when some of them are over.`,
+    `The queue is full: ${wait} turns wait, the most that ${toOption("queued")} allows, and ${run} run. Nothing was started for ` +
+      `"${agent}". Call again when some of them have ended.`,
     { report: { sessionId: session } },
   );
 }

@@ -26,10 +26,10 @@ export function createTurnRate({ agents, all }: TurnRateLimits): TurnRate {
       const ofAgent = ofEach.get(agent);
       refuse(
         ofAgent?.waitMs() ?? 0,
-        `The agent "${agent}" has had its ${agents.get(agent)} turns of a minute.`,
+        `The agent "${agent}" has used up its ${agents.get(agent)} turns per minute.`,
         session,
       );
-      refuse(ofAll.waitMs(), `The agents have had their ${all} turns of a minute.`, session);
+      refuse(ofAll.waitMs(), `The agents have used up their ${all} turns per minute.`, session);
       ofAgent?.add();
       ofAll.add();
     },
@@ -47,7 +47,7 @@ function refuse(waitMs: number, what: string, session: string | undefined): void
 
 type Window = { readonly waitMs: () => number; readonly add: () => void };
 
-/** Creates a sliding window. Libraries count by the clock's minute or refill a bucket, and so allow twice as many turns. */
+/** Creates a sliding window. Libraries count per clock minute or refill a bucket, and so allow twice as many turns. */
 function createWindow(limit = Number.POSITIVE_INFINITY): Window {
   const begun: number[] = [];
   return {

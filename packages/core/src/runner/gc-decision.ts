@@ -2,7 +2,7 @@ import type { OwnerState } from "../owners/owner-state.ts";
 import type { GcPolicy } from "./runner.ts";
 import { toOption } from "../options.ts";
 
-/** A thing of a session or an owner that may be garbage. */
+/** Something that belongs to a session or an owner, and may be garbage. */
 export type GcSubject = {
   readonly owner: OwnerState;
   /** The time of its last use, or of its creation if that is unknown */
@@ -13,10 +13,10 @@ export type GcSubject = {
   readonly hasLease?: boolean | undefined;
 };
 
-// An owner that cannot be reached may still be alive for a day.
+// An owner that cannot be reached is presumed alive for a day.
 const FOREIGN_MS = 24 * 60 * 60_000;
 
-/** Returns the reason to keep a thing; `undefined` if it is garbage: a dead owner's, or an old one of an owner that cannot be reached. */
+/** Returns the reason to keep a thing; `undefined` if it is garbage: a dead owner's, or old and of an owner that cannot be reached. */
 export function toReasonToKeep(subject: GcSubject, policy: GcPolicy): string | undefined {
   switch (subject.owner) {
     case "own":

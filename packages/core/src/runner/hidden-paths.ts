@@ -1,4 +1,16 @@
-import type { Command, Cover, InHome } from "./runner.ts";
+/**
+ * Entries of the workspace, or with `~/` folders of the session's home, that a sandbox replaces. Without a sandbox the workspace stays as
+ * it is, and `start` rejects with `SESSION_UNUSABLE` if such a folder is in the home.
+ */
+export type HiddenPaths = { readonly [name: string]: Cover; readonly [folder: InHome]: "empty folder" };
+
+/** A path in a session's home, such as `~/.kiro/agents`. */
+type InHome = `~/${string}`;
+
+/** The replacement of a file or folder: an empty folder, a file with this content, or a folder of which only some entries are replaced. */
+export type Cover = CoverEntry | { readonly entries: Readonly<Record<string, CoverEntry>> };
+
+export type CoverEntry = "empty folder" | { readonly content: string };
 
 /** The paths that a command hides, by their place. */
 export type Hidden = {
@@ -8,7 +20,7 @@ export type Hidden = {
 };
 
 /** Separates the paths that a command hides in its workspace from those in its home. */
-export function toHidden({ hidden = {} }: Pick<Command, "hidden">): Hidden {
+export function toHidden({ hidden = {} }: { readonly hidden?: HiddenPaths | undefined }): Hidden {
   return {
     ofWorkspace: Object.fromEntries(Object.entries(hidden).filter(([path]) => !isInHome(path))),
     ofHome: Object.keys(hidden)

@@ -1,7 +1,7 @@
 const MOST_CHARACTERS = 1024;
 
 /**
- * Tells whether a text is a path of a file below a home, such as `.codex/auth.json`: relative, without empty parts, `.`, `..` and
+ * Returns true if a string is the path of a file below a home, such as `.codex/auth.json`: relative, without empty parts, `.`, `..` or
  * control characters.
  */
 export function isHomePath(path: string): boolean {

@@ -1,3 +1,4 @@
+import type { HiddenPaths } from "./hidden-paths.ts";
 import type { Access } from "../policy/policy.ts";
 import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
 import type { RequestListener } from "node:http";
@@ -15,12 +16,15 @@ export interface Runner {
   readonly isolation: Isolation;
   /** The notices for the user about this isolation, one sentence each; may be empty */
   readonly notices: readonly string[];
-  /** Host paths that would let an agent out, such as the engine's socket: no workspace may hold them */
+  /** Host paths through which an agent could escape, such as the engine's socket: no workspace may hold them */
   readonly guarded: readonly GuardedPath[];
   readonly capacity: Capacity;
-  /** The parts of turns that it makes before they are called for; left out if it makes none */
+  /** The sessions and turns that it prepares before a call needs them; left out if it prepares none */
   readonly ahead?: RunnerAhead | undefined;
-  /** Creates the session's home, or opens the one that exists. With `isKept` false, it ends with its owner even if the runner keeps sessions. */
+  /**
+   * Creates the session's home, or opens the one that exists. If `isKept` is false, the home ends with its owner even if the runner keeps
+   * sessions.
+   */
   openSession(id: SessionId, options?: { readonly isKept?: boolean }): Promise<RunnerSession>;
   /**
    * Takes over the home that a dead owner kept, with everything in it. Throws `SESSION_NOT_FOUND` if it was removed, or is not the
@@ -35,13 +39,13 @@ export interface Runner {
   close(): Promise<void>;
 }
 
-/** The sessions and turns that a runner makes before they are needed. Nothing of them depends on a call that has not been made. */
+/** The sessions and turns that a runner prepares before a call needs them. They depend on nothing that only that call knows. */
 export type RunnerAhead = {
   /** Makes a session in the background, unless there is one; never fails */
   readonly prepare: () => void;
   /** Takes the session that was made, which `openSession` then opens by this id; `undefined` if there is none */
   readonly take: () => Promise<SessionId | undefined> | undefined;
-  /** Counts what waits for a use */
+  /** Counts the sessions and turns that are ready */
   readonly count: () => AheadCount;
 };
 
@@ -59,8 +63,9 @@ export interface RunnerSession {
   /** Returns the paths of a turn on `directory`, as the agent sees them. */
   paths(directory: string): AgentPaths;
   /**
-   * Starts a process and resolves once it runs. Rejects with a `BudgieError` when it could not be run
-   * (`RUNNER_UNAVAILABLE`, `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`, `CONFIG_INVALID`); a command that fails is an {@link Exit}.
+   * Starts a process and resolves once it runs. Rejects with a `BudgieError` if it could not be run (`RUNNER_UNAVAILABLE`,
+   * `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`, `CONFIG_INVALID`); a command that fails is
+   * an {@link Exit}.
    */
   start(command: Command, options: StartOptions): Promise<AgentProcess>;
   /**
@@ -71,8 +76,8 @@ export interface RunnerSession {
   /** Appends to a file in the home by its path, or creates it and its folders. No symlink on the path is followed. */
   appendFile(path: string, text: string): Promise<void>;
   /**
-   * Answers the HTTP requests that the session's processes send to the address that it returns, under any egress policy but `bridge`. The
-   * service is disposed of with the session, or replaced by another. Left out if the processes cannot reach budgie.
+   * Serves HTTP requests of the session's processes at the returned address, under any egress policy but `bridge`. The service is disposed
+   * of with the session, or replaced by another. Left out if the processes cannot reach budgie.
    */
   readonly serve?: ((service: SandboxService) => string) | undefined;
   /** Stops the session's processes and removes its home. */
@@ -92,11 +97,14 @@ export type AgentPaths = {
 /** A process to run, independent of the runner. */
 export type Command = {
   readonly argv: readonly [string, ...string[]];
-  /** The variables besides the runner's own few; the host's are not passed on */
+  /** The environment variables besides the runner's own; the host's are not passed on */
   readonly env: Readonly<Record<string, string>>;
   /** Host files and folders that the process may read besides its workspace; missing ones are ignored */
   readonly projections: readonly Projection[];
-  /** Files that a sandbox's home gets before the process starts; a runner without a sandbox ignores them, since its processes have the user's home */
+  /**
+   * Files to write into a sandbox's home before the process starts; a runner without a sandbox ignores them, since its processes have the
+   * user's home
+   */
   readonly home?: readonly HomeFile[] | undefined;
   /** The image of the sandbox; default the runner's. A runner without a sandbox ignores it */
   readonly image?: string | undefined;
@@ -105,20 +113,6 @@ export type Command = {
   /** The paths at which a repository, or an earlier turn, could redefine the agent; default none */
   readonly hidden?: HiddenPaths | undefined;
 };
-
-/**
- * Entries of the workspace that a sandbox replaces, and with `~/` folders of the session's home. Without a sandbox a workspace is as it
- * is, and `start` rejects with `SESSION_UNUSABLE` if such a folder is in the home.
- */
-export type HiddenPaths = { readonly [name: string]: Cover; readonly [folder: InHome]: "empty folder" };
-
-/** A path in a session's home, such as `~/.kiro/agents`. */
-export type InHome = `~/${string}`;
-
-/** The replacement of a file or folder: an empty folder, a file with this content, or a folder of which only some entries are replaced. */
-export type Cover = CoverEntry | { readonly entries: Readonly<Record<string, CoverEntry>> };
-
-export type CoverEntry = "empty folder" | { readonly content: string };
 
 /** A host path that a sandbox shows read-only: at the same absolute path, and below the agent's `$HOME` if `home` is set. */
 export type Projection = {
@@ -129,8 +123,8 @@ export type Projection = {
 };
 
 /**
- * A file for the home of a sandbox, which the agent may change. It is written when a runner first starts a process with it in a
- * session, and again when its content has changed since: what the agent made of it, such as a renewed token, stays until then.
+ * A file for the home of a sandbox, which the agent may change. It is written when a runner first starts a process with it in a session,
+ * and again once its content has changed since. Until then the agent's changes, such as a renewed token, stay.
  */
 export type HomeFile = {
   /** The path below `$HOME`, such as `.codex/auth.json`; missing folders are created */
@@ -167,38 +161,43 @@ export type DiskReport = {
 export interface AgentProcess {
   /** Already ended when `StartOptions.input` was given */
   readonly stdin: Writable;
-  /** Must be read, because an agent blocks when its output is full */
+  /** Must be read, because an agent blocks once the pipe is full */
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** Never rejects for a failing command */
   readonly exit: Promise<Exit>;
   /** The network access, once the process has ended; never rejects; left out if it is not monitored */
   readonly egress?: Promise<EgressReport> | undefined;
-  /** Takes the network access so far out of `egress`; never rejects; left out if it is not monitored */
+  /** Returns the network access so far, and removes it from `egress`; never rejects; left out if it is not monitored */
   readonly takeEgress?: (() => Promise<EgressReport>) | undefined;
   /** The disk use, once the process has ended; never rejects; left out, or `undefined`, if it cannot be measured */
   readonly disk?: Promise<DiskReport | undefined> | undefined;
-  /** Takes the disk use so far out of `disk`; never rejects; left out, or `undefined`, if it cannot be measured */
+  /** Returns the disk use so far, and removes it from `disk`; never rejects; left out, or `undefined`, if it cannot be measured */
   readonly takeDisk?: (() => Promise<DiskReport | undefined>) | undefined;
-  /** Returns false if another start would find what this one did not, such as a new login; left out if there is nothing to find */
+  /**
+   * Returns false if another start would find something that this one did not, such as a new login; left out if there is nothing to find
+   */
   readonly isCurrent?: (() => Promise<boolean>) | undefined;
   /**
-   * Asks the process and all its descendants to end, kills them 5 s later, and resolves when they have certainly ended. If that cannot be
-   * found out, it rejects with `RUNNER_UNAVAILABLE`, and so does `exit`.
+   * Asks the process and all its descendants to end, kills them 5 s later (2 s for a shutdown), and resolves when they have certainly
+   * ended. If that cannot be confirmed, it rejects with `RUNNER_UNAVAILABLE`, and so does `exit`.
    */
   stop(reason: StopReason): Promise<void>;
 }
 
 export type StopReason = "timeout" | "cancelled" | "shutdown";
 
-/** The end of a process. Exactly one of `exitCode` and `signal` is set, or neither if the command could not be executed, lives on, or ran elsewhere. */
+/**
+ * The end of a process. Exactly one of `exitCode` and `signal` is set, or neither if the command could not be executed, lives on, or ran
+ * elsewhere.
+ */
 export type Exit = {
   readonly exitCode: number | undefined;
   /** The signal that ended the process, such as `SIGKILL` */
   readonly signal: string | undefined;
   /** The reason, if the runner knows it */
   readonly reason: StopReason | "out-of-memory" | "disk-limit" | "command-not-found" | undefined;
-  /** True when a process of the turn was killed for memory, even if the agent itself lived on */
+  /** True if the kernel killed a process of the turn for lack of memory, even if the agent itself survived */
   readonly oomKilled: boolean;
 };
 

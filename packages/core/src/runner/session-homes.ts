@@ -8,7 +8,7 @@ export interface SessionHomes {
   /** Ends a session's processes and removes all of it. The caller makes sure that no live process owns it. */
   remove(id: SessionId): Promise<void>;
   /**
-   * Writes a home to `to` as a tar, and ends it. The home is only read, and may be in use. Copies of the host's login are left out.
+   * Writes a home to `to` as a tar, and ends the stream. The home is only read, and may be in use. Copies of the host's login are left out.
    * Resolves to a sentence for each omitted entry; throws `SESSION_NOT_FOUND` if there is no such home.
    */
   pack(id: SessionId, to: Writable, signal: AbortSignal): Promise<readonly string[]>;
@@ -16,7 +16,7 @@ export interface SessionHomes {
   measure(ids: readonly string[]): Promise<ReadonlyMap<string, TurnUse>>;
 }
 
-/** The use of the machine by a turn that runs now. */
+/** The resource use of a running turn. */
 export type TurnUse = {
   /** The container's id; `undefined` without a sandbox */
   readonly container?: string | undefined;

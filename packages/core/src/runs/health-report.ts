@@ -39,7 +39,7 @@ export type HealthOptions = {
 /** The maximal number of turns in a report. */
 export const HEALTH_RUNS = 10_000;
 
-// Enough for a steady percentile.
+// Enough for a stable percentile.
 const DURATIONS_COUNTED = 500;
 
 /** Creates a report from these runs, the newest first. Runs that have not ended do not count. */

@@ -6,7 +6,7 @@ import type { BegunRun, FinishedRun, McpCall, RunLog } from "./run-log.ts";
 export type RunNotes = {
   /** Sets the turn's session, once it is known */
   readonly inSession: (sessionId: string) => void;
-  /** Adds a call of a tool of an MCP server, up to a number of them */
+  /** Adds a call of an MCP server's tool; only the first 200 are kept */
   readonly addMcpCall: (call: McpCall) => void;
   /** The number of attempts */
   attempts: number;
@@ -80,7 +80,7 @@ function toFailure(error: unknown): Ending {
   };
 }
 
-/** Returns true also for a timeout that is not retried because the attempt changed files. */
+/** Also returns true for a timeout that is not retried because the attempt changed files. */
 function isTimeout(error: unknown): boolean {
   if (!(error instanceof BudgieError)) return false;
   return error.code === "TIMED_OUT" || (error.code === "INDETERMINATE" && isTimeout(error.cause));

@@ -32,16 +32,16 @@ export type FinishedRun = BegunRun & {
   /** `undefined` if it was not monitored */
   readonly egress: EgressReport | undefined;
   readonly usage: Usage | undefined;
-  /** The first calls of tools of MCP servers that budgie ran; left out if there were none */
+  /** The first tool calls to MCP servers that budgie ran; left out if there were none */
   readonly mcpCalls?: readonly McpCall[] | undefined;
 };
 
-/** A call of a tool of an MCP server, without what was said. */
+/** A call of an MCP server's tool, without its arguments and result. */
 export type McpCall = {
   readonly server: string;
   readonly tool: string;
   readonly durationMs: number;
-  /** `failed`: the tool said so; else the code of an error */
+  /** `failed`: the tool reported a failure; an error code: the call itself failed */
   readonly outcome: "done" | "failed" | ErrorCode;
 };
 
@@ -70,7 +70,7 @@ export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome"> & {
 export type RunQuery = {
   /** The maximal number of runs */
   readonly limit: number;
-  /** Default: all, also of `sessionId` */
+  /** Default: all; the same for `sessionId` */
   readonly agent?: string | undefined;
   readonly sessionId?: string | undefined;
 };

@@ -42,7 +42,7 @@ export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Ru
   const toPlace = ({ isRemote = false }: SessionSubject): Runner => (isRemote ? remote : runner);
   const sessions = new Map<string, Session>();
   const resuming = new Map<SessionId, Promise<Session>>();
-  // Sessions that are removed here, and still in the register, could be taken for a dead owner's.
+  // Sessions that are being removed here but are still in the register could be taken for a dead owner's.
   const closing = new Set<SessionId>();
 
   async function note({
@@ -121,7 +121,7 @@ export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Ru
       const session = sessions.get(id);
       if (session !== undefined) {
         checkSubject(session, subject);
-        // The name may be that of an agent elsewhere now.
+        // The name may now belong to an agent that runs elsewhere.
         refuseOtherIsolation(session, toPlace(subject).isolation);
         return session;
       }

@@ -12,7 +12,7 @@ export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory
   readonly usedMs: number;
   /** Records that a process of the agent runs. */
   readonly begin: () => void;
-  /** Runs or queues a turn, so that the session does not count as idle meanwhile. */
+  /** Calls a function that runs or queues a turn. The session does not count as idle meanwhile. */
   readonly inUse: <T>(turn: () => Promise<T>) => Promise<T>;
   /** Throws `SESSION_NOT_FOUND` if it was discarded. */
   readonly checkOpen: () => void;

@@ -53,7 +53,7 @@ function taken(id: string): BudgieError {
   );
 }
 
-/** Throws `SESSION_NOT_FOUND` if a session was begun in another isolation than `wanted`. */
+/** Throws `SESSION_NOT_FOUND` if a session was begun with another isolation than `wanted`. */
 export function refuseOtherIsolation(
   { id, isolation }: Pick<RegisteredSession, "id" | "isolation">,
   wanted: Isolation,

@@ -4,7 +4,10 @@ const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, 
 const WHOLE = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ms|s|m|h|d))+$/;
 const PART = /([\d.]+)(ms|s|m|h|d)/gy;
 
-/** Parses a Go duration such as `10m`, `1h30m` or `1.5s`, or one with days such as `7d`, to milliseconds, or throws an error with this code naming `option`. */
+/**
+ * Parses a Go duration such as `10m`, `1h30m` or `1.5s`, or one with days such as `7d`, to milliseconds. Throws an error with `code` that
+ * names `option`.
+ */
 export function parseDuration(text: string, option: string, code: ErrorCode = "CONFIG_INVALID"): number {
   if (!WHOLE.test(text)) {
     if (text === "0") return 0;
@@ -15,14 +18,14 @@ export function parseDuration(text: string, option: string, code: ErrorCode = "C
   return Math.round(totalMs);
 }
 
-/** Parses the time that a turn may take: a duration longer than nothing, or an error with this code naming `option`. */
+/** Parses a turn's timeout, which must be longer than 0. Throws an error with `code` that names `option`. */
 export function parseTimeout(text: string, option: string, code: ErrorCode = "CONFIG_INVALID"): number {
   const timeoutMs = parseDuration(text, option, code);
   if (timeoutMs > 0) return timeoutMs;
-  throw new BudgieError(code, `Expected ${option} to be longer than nothing, got "${text}".`);
+  throw new BudgieError(code, `Expected ${option} to be longer than 0, got "${text}".`);
 }
 
-/** Writes milliseconds as a person would read them: `250ms`, `15.3s`, `2m05s`, `1h30m`. */
+/** Formats milliseconds for people: `250ms`, `15.3s`, `2m05s`, `1h30m`. */
 export function toDurationText(ms: number): string {
   if (Math.round(ms) < 1000) return `${Math.round(ms)}ms`;
   const tenths = Math.round(ms / 100);

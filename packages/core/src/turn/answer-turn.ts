@@ -70,7 +70,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
       });
     },
     {
-      // Nobody sees what an agent elsewhere did.
+      // budgie cannot see what an agent that runs elsewhere did.
       mode: isRemote && turn.retry === "safe" ? "never" : turn.retry,
       delayMs: turn.retryDelayMs,
       signal,
@@ -80,7 +80,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
   );
   const unfollow = followEgress(turn, started);
   const answered = await answering.finally(unfollow).catch(async (error: unknown) => {
-    // Nobody else ends a process that was to be kept, if its answer was refused afterwards.
+    // If an answer is refused after the agent gave it, nothing else ends a process that was to be kept.
     if (turn.warm !== undefined) await end().catch(() => undefined);
     countEgress(turn, started);
     throw error;
@@ -101,7 +101,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
     denied,
     usage,
     disk,
-    // Those of a resumed session join the reply later.
+    // A resumed session's undelivered answers are added later.
     missed: [],
     ...(mcpServers === undefined ? {} : { mcpServers }),
     warnings: [...silenced, ...runner.notices, ...toEgressNotices(runner.isolation, policy.egress), ...warnings],
@@ -119,7 +119,9 @@ function toHome(turn: TurnContext, started: AgentProcess[]): Session["home"] {
   return turn.runner.isolation === "remote" ? beginWithFile(turn) : startWithPolicy(turn, started);
 }
 
-/** Wraps the home of a session whose agent runs elsewhere. It has begun when there is a conversation to resume, whose id is kept there. */
+/**
+ * Wraps the home of a session whose agent runs elsewhere. Such a session has begun once the id of its conversation is written to the home.
+ */
 function beginWithFile({ notes, onPhase, session }: TurnContext): Session["home"] {
   onPhase({ phase: "running", attempt: notes.attempts });
   return {
@@ -131,7 +133,7 @@ function beginWithFile({ notes, onPhase, session }: TurnContext): Session["home"
   };
 }
 
-/** Counts the network access of a turn's processes; that of one that lives on until now. */
+/** Counts the network access of a turn's processes; for a process that lives on, only up to now. */
 function countEgress({ tally }: TurnContext, started: readonly AgentProcess[], kept?: KeptProcess): void {
   for (const child of new Set(started)) tally.add(child === kept?.process ? child.takeEgress?.() : child.egress);
 }
@@ -162,43 +164,45 @@ function startWithPolicy(turn: TurnContext, started: AgentProcess[]): Session["h
   };
 }
 
-// One listener for each process, since each keeps its turn in memory until the process ends.
+// One listener for each process: a listener keeps its turn in memory until the process ends.
 const exitNotes = new WeakMap<AgentProcess, (exit: Exit) => void>();
 
-/** Calls a function with the exit of a process, in place of the one of its last turn. */
+/** Calls a function with the exit of a process, instead of the function from the process's last turn. */
 function followExit(child: AgentProcess, note: (exit: Exit) => void): void {
   // The caller sees the same rejection; this only avoids an unhandled one.
   if (!exitNotes.has(child)) child.exit.then((exit) => exitNotes.get(child)?.(exit)).catch(() => undefined);
   exitNotes.set(child, note);
 }
 
-/** Starts a process, or returns the one that the session's last turn left. A process that gets all its input at its start is none. */
+/**
+ * Starts a process, or returns the one that the session's last turn left. A process that gets all its input at its start is never reused.
+ */
 function startOrReuse(
   { request, session, tally, warm }: TurnContext,
   command: Command,
   options: StartOptions,
 ): Promise<AgentProcess> {
   if (warm === undefined || options.input !== undefined) return session.home.start(command, options);
-  // The network access of a process that has ended is since the last report.
+  // The network access of a process that has ended covers the time since the last report.
   const onDeparted = (egress: AgentProcess["egress"]): void => tally.add(egress);
   return warm.start(session.home, { agent: request.agent, command, options, onDeparted });
 }
 
 const EGRESS_EVERY_MS = 1_000;
 
-/** Tells the caller each second what the network of the last process was asked for, until the returned function is called. */
+/** Reports the last process's network access to the caller each second, until the returned function is called. */
 function followEgress({ onEgress, tally }: TurnContext, started: readonly AgentProcess[]): () => void {
   if (onEgress === undefined) return () => undefined;
   const timer = setInterval(() => {
     const since = started.at(-1)?.takeEgress?.();
-    // The report of the process's end has only what came after.
+    // The report at the process's end contains only what came after this one.
     tally.add(since);
     void since?.then(onEgress);
   }, EGRESS_EVERY_MS).unref();
   return () => clearInterval(timer);
 }
 
-/** Lists the notices about a policy in a sandbox. Without one, the runner has its own notices. */
+/** Lists the notices about a policy in a sandbox. Without a sandbox, the runner has its own notices. */
 function toEgressNotices(isolation: Isolation, { mode }: EgressPolicy): readonly string[] {
   return isolation === "container" && mode === "bridge" ? [UNMONITORED] : [];
 }

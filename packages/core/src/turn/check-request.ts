@@ -49,7 +49,10 @@ export function findAgent(agents: readonly Agent[], name: string): Agent {
   throw new BudgieError("AGENT_NOT_FOUND", `There is no agent "${name}". Known agents: ${known}.`);
 }
 
-/** Throws `INPUT_INVALID` for a restriction of an agent that runs elsewhere. None needs to be kept from a directory that it does not get. */
+/**
+ * Throws `INPUT_INVALID` for an egress restriction of an agent that runs elsewhere. A restriction of the workspace needs no enforcement,
+ * since the agent does not get the directory.
+ */
 function refuseUnenforceable({ name, remote }: Agent, { tightening }: TurnRequest): void {
   if (remote === undefined || tightening?.egress === undefined) return;
   throw new BudgieError(
@@ -63,7 +66,7 @@ export function refuseBroken({ broken, file, name }: Agent, sessionId: string): 
   if (broken === undefined) return;
   throw new BudgieError(
     "AGENT_NOT_FOUND",
-    `Kiro would not find the agent "${name}" now: its file "${file}" cannot be used (${broken}). Mend it, and call again.`,
+    `Kiro would not find the agent "${name}" now: its file "${file}" cannot be used (${broken}). Correct it, and call again.`,
     { report: { sessionId } },
   );
 }

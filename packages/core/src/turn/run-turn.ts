@@ -61,7 +61,9 @@ export type TurnDependencies = {
   readonly runLog?: RunLog;
 };
 
-/** Creates a function that runs turns. From the outside in: checks, undelivered answers, queue, log, report, retry, protocol. */
+/**
+ * Creates a function that runs turns. Its layers, from the outside in: checks, undelivered answers, queue, log, report, retry, protocol.
+ */
 export function createRunTurn(dependencies: TurnDependencies): RunTurn {
   const {
     nesting = OUTERMOST,
@@ -127,7 +129,7 @@ export function createRunTurn(dependencies: TurnDependencies): RunTurn {
     const place = placeOf(request.agent);
     const { isolation } = place.runner;
     const subject = { id, agent: request.agent.name, sessionId, isolation, promptBytes };
-    // Includes opening the session, which fails without an engine.
+    // Records the opening of the session too, which fails without an engine.
     return recordRun(runLog, subject, async (notes) => {
       const session = await open();
       notes.inSession(session.id);
@@ -177,7 +179,7 @@ function toSubject({ agent, directory }: CheckedRequest) {
   return { agent: agent.name, directory, isRemote: agent.remote !== undefined };
 }
 
-/** Returns what to watch a turn's directory with: nothing for an agent that runs elsewhere, which does not get it. */
+/** Returns how to watch a turn's directory. For an agent that runs elsewhere, nothing is watched, since it does not get the directory. */
 function toWatchOptions(
   directory: string,
   isolation: Isolation,

@@ -10,13 +10,13 @@ export type Start = {
   readonly agent: Agent;
   readonly command: Command;
   readonly options: StartOptions;
-  /** Called with the network access of the process that the session's last turn left, and that has ended */
+  /** Called with the network access of the process that the session's last turn left, once that process has ended */
   readonly onDeparted: (egress: AgentProcess["egress"]) => void;
 };
 
 /**
- * Reads all that a process gets at its start and keeps until its end: two starts with equal facts make the same process. The host's
- * files are compared by their identity and time, since a mount shows the file that was there at the start.
+ * Reads everything that a process gets at its start and keeps until its end: two starts with equal facts would create the same process. The
+ * host's files are compared by their identity and time, since a mount shows the file that was there at the start.
  */
 export async function readStartFacts({ agent, command, options }: Omit<Start, "onDeparted">): Promise<unknown> {
   const { access, directory, protectedPaths } = options;

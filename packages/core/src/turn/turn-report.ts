@@ -33,7 +33,7 @@ export type WatchOptions = {
   readonly isProtected: boolean;
   /** Default {@link watchExecutablePaths} */
   readonly watch?: WatchDirectory | undefined;
-  /** The state at the end of the turn whose process has waited for this one; default none has */
+  /** The state at the end of the earlier turn that left a process for this one; default: none */
   readonly last?: ExecutableState | undefined;
   /** Called with the state at the end of the turn */
   readonly onEnd?: ((state: ExecutableState) => void) | undefined;
@@ -115,7 +115,7 @@ export function withUndelivered<Answer extends { readonly runId: string }>(
   });
 }
 
-/** Adds up the network access of a turn's processes. */
+/** The sum of the network access of a turn's processes. */
 export type EgressTally = {
   readonly add: (report: Promise<EgressReport> | undefined) => void;
   /** Resolves when all processes have ended; to `undefined` if none was monitored */
@@ -139,7 +139,7 @@ function createEgressTally(): EgressTally {
         for (const one of since.denied) addTo(denied, one, { key: toDenialKey, others: { ...one, ...OTHERS } });
         pending.delete(added);
       });
-      // The total rejects too; this only avoids an unhandled rejection before it is asked for.
+      // `total` rejects too; this only avoids an unhandled rejection before it is called.
       added.catch(() => undefined);
       pending.add(added);
     },
@@ -160,7 +160,7 @@ function toDenialKey(denial: EgressDenial): string {
 
 type Adding<Count> = { readonly key: (count: Count) => string; readonly others: Count };
 
-/** Adds a count to that of its key, or to that of all others where there are too many keys. */
+/** Adds a count to the sum of its key, or to the sum of all others if there are too many keys. */
 function addTo<Count extends EgressCount>(sums: Map<string, Count>, one: Count, { key, others }: Adding<Count>): void {
   const counted = sums.has(key(one)) || sums.size < MOST_ENTRIES ? one : others;
   sums.set(key(counted), { ...counted, count: one.count + (sums.get(key(counted))?.count ?? 0) });

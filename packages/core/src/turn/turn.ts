@@ -62,5 +62,5 @@ export type TurnProgress = TurnPhase & {
   readonly sinceMs: number;
 };
 
-/** Runs one turn, or throws a `BudgieError`. Its report has the session's id if the session can be resumed. */
+/** Runs one turn, or throws a `BudgieError`, whose report has the session's id if the session can be resumed. */
 export type RunTurn = (request: TurnRequest, hooks?: TurnHooks) => Promise<Reply>;

@@ -11,20 +11,22 @@ import type { WatchOptions } from "./turn-report.ts";
 
 /** The processes of agents that wait for the next turns of their sessions. */
 export type WarmProcesses = {
-  /** Returns the process that the session's last turn left if a start would make the same one; else ends that one, and starts one. */
+  /** Returns the process that the session's last turn left if a start would create the same one; otherwise ends it and starts another. */
   start(home: RunnerSession, start: Start): Promise<AgentProcess>;
   /** Keeps a process that was started here until the session's next turn, at most for the idle time. */
   keep(session: SessionId, kept: KeptProcess): void;
-  /** Returns the state of the workspace when the last turn left a process, and a function that keeps the one that this turn ends with. */
+  /**
+   * Returns the state of the workspace when the last turn left a process, and a function that records the state at the end of this turn.
+   */
   between(session: SessionId, policy: Pick<Policy, "workspace">): Pick<WatchOptions, "last" | "onEnd">;
 };
 
 export type WarmOptions = {
   /** The time after which a process without a turn ends */
   readonly idleMs: number;
-  /** The number of processes above which the one that waits longest ends; default 8 */
+  /** The number of processes above which the one that has waited longest is ended; default 8 */
   readonly most?: number | undefined;
-  /** Returns true if the machine needs the processes' memory; default below a tenth, where the system tells what is available */
+  /** Returns true if the machine needs the processes' memory; default: if less than a tenth is available, on systems that report it */
   readonly isMemoryShort?: (() => boolean) | undefined;
   /** Default: 5 s */
   readonly lookEveryMs?: number | undefined;
@@ -34,11 +36,11 @@ const MOST = 8;
 const MOST_NOTED = 64;
 const LOOK_EVERY_MS = 5000;
 
-/** Creates an empty table. Its timers keep no process alive. */
+/** Creates an empty table. Its timers do not keep the Node process alive. */
 export function createWarmProcesses(options: WarmOptions): WarmProcesses {
   const { idleMs, isMemoryShort = isHostShort, lookEveryMs = LOOK_EVERY_MS, most = MOST } = options;
   const facts = new WeakMap<AgentProcess, unknown>();
-  // The one that waits longest first.
+  // The longest-waiting first.
   const waiting = new Map<SessionId, Waiting>();
   const ending = new Map<SessionId, Promise<unknown>>();
   const noted = new Map<SessionId, ExecutableState>();
@@ -63,7 +65,7 @@ export function createWarmProcesses(options: WarmOptions): WarmProcesses {
     if (found === undefined) return void (await ending.get(session));
     setNewest(departed, session, found.process.egress);
     const ended = toEnd(found).finally(() => ending.delete(session));
-    // The session's next turn reports a failure, and the runner's own end retries.
+    // The session's next turn reports a failure, and the runner retries when it closes.
     ended.catch(() => undefined);
     ending.set(session, ended);
     await ended;
@@ -96,7 +98,7 @@ export function createWarmProcesses(options: WarmOptions): WarmProcesses {
         throw new BudgieError("CANCELLED", "The turn was cancelled before it started.");
       }
       const asked = await readStartFacts(start);
-      // The report's first look at the workspace comes before a process that waits is asked anything.
+      // The first snapshot of the workspace comes before a waiting process gets its prompt.
       if (waiting.has(home.id)) await options.ready;
       const taken = await take(home.id, { asked, onDeparted: start.onDeparted });
       if (taken !== undefined) return taken;
@@ -132,7 +134,7 @@ export function createWarmProcesses(options: WarmOptions): WarmProcesses {
   };
 }
 
-/** Returns the table of turns; `undefined` for protected ones, whose promise would have to hold between turns too. */
+/** Returns the table for these turns; `undefined` if executable paths are protected, since that would have to hold between turns too. */
 export function toWarm(turns: {
   readonly protectExecutablePaths?: boolean;
   readonly warm?: WarmProcesses | undefined;
@@ -140,7 +142,7 @@ export function toWarm(turns: {
   return turns.protectExecutablePaths === true ? undefined : turns.warm;
 }
 
-/** Sets an entry, and forgets the oldest one of too many. */
+/** Sets an entry, and removes the oldest one if there are too many. */
 function setNewest<Key, Value>(entries: Map<Key, Value>, key: Key, value: Value): void {
   entries.delete(key);
   entries.set(key, value);
@@ -150,7 +152,7 @@ function setNewest<Key, Value>(entries: Map<Key, Value>, key: Key, value: Value)
 
 type Waiting = { readonly kept: KeptProcess; readonly timer: NodeJS.Timeout };
 
-/** Ends a process, and resolves when its network is closed too, so that the next one may have another. */
+/** Ends a process, and resolves when its network is closed too, so that the next process may have another. */
 async function toEnd({ end, process }: KeptProcess): Promise<void> {
   await end();
   await Promise.allSettled([process.exit, process.egress]);

@@ -3,12 +3,12 @@ import { closeFolder, type FolderHandle, type OpenFolder } from "./open-folder.t
 
 /** The open descriptors of a folder and its parents. */
 export type FolderChain = {
-  /** Opens a folder, and closes the one before except for common parents */
+  /** Opens a folder and its parents, and closes those of the previous folder except for common ones */
   readonly hold: (path: FolderPath) => Promise<FolderHandle>;
   readonly close: () => void;
 };
 
-/** Opens the folders of a walk one after another, each by its open parent. */
+/** Opens the folders of a walk one after another, each through its open parent. */
 export function createFolderChain(root: FolderHandle, open: OpenFolder): FolderChain {
   const held: { readonly path: FolderPath; readonly folder: FolderHandle }[] = [];
 

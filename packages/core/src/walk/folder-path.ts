@@ -35,7 +35,7 @@ export function toPathKey(path: FolderPath, name?: Buffer): string {
   const whole = (name === undefined ? names : [...names, name.toString("latin1")]).join("/");
   if (whole.length <= LONGEST_KEY) return whole;
   const hash = createHash("sha256").update(whole, "latin1").digest("hex");
-  // A part of a text keeps the whole of it in memory, so this makes a text of its own.
+  // A slice keeps the whole string in memory, so this makes a copy.
   const begin = Buffer.from(whole.slice(0, LONGEST_KEY), "latin1").toString("latin1");
   return `${begin}...${hash.slice(0, 32)}`;
 }

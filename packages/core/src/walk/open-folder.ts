@@ -6,14 +6,14 @@ import { promisify } from "node:util";
 /** An open folder: access through it stays inside it, even if its path has changed since. */
 export type FolderHandle = {
   readonly fd: number;
-  /** Path of the descriptor, which no link can redirect; on macOS the plain path */
+  /** Path of the descriptor, which no symlink can redirect; on macOS the plain path */
   readonly at: Buffer;
 };
 
 /** Opens a folder inside an open one. */
 export type OpenFolder = (parent: FolderHandle, name: Buffer) => Promise<FolderHandle>;
 
-/** Opens a folder by its real path; fails with `ESTALE` if a link is on the way. */
+/** Opens a folder by its real path; fails with `ESTALE` if there is a symlink on the way. */
 export async function openRootFolder(path: string): Promise<FolderHandle> {
   const root = await hold(Buffer.from(path));
   // The kernel's own path of the opened folder.
@@ -22,17 +22,17 @@ export async function openRootFolder(path: string): Promise<FolderHandle> {
   throw Object.assign(new Error(`"${path}" is not a folder's own path.`), { code: "ESTALE" });
 }
 
-/** Opens a folder inside an open one, and fails if it is a link. */
+/** Opens a folder inside an open one, and fails if it is a symlink. */
 export function openChildFolder(parent: FolderHandle, name: Buffer): Promise<FolderHandle> {
   return hold(toPathIn(parent, name));
 }
 
-/** Closes a folder. It is synchronous, since that does not block. */
+/** Closes a folder, synchronously because closing does not block. */
 export function closeFolder({ fd }: FolderHandle): void {
   closeSync(fd);
 }
 
-/** Makes the path of a name in an open folder. The name may be a link. */
+/** Returns the path of a name in an open folder. The name may be a symlink. */
 export function toPathIn({ at }: FolderHandle, name: Buffer): Buffer {
   return Buffer.concat([at, SLASH, name]);
 }

@@ -1,7 +1,7 @@
 import { truncateText } from "../text/text.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 
-/** Cleans and cuts a latin1 path for a result: an agent chose the name, and a model reads it. */
+/** Sanitizes and truncates a latin1 path for a result: an agent chose the name, and a model reads it. */
 export function toPrintablePath(path: string): string {
   const text = sanitizeText(Buffer.from(path, "latin1").toString("utf8")).replace(/\s+/g, " ");
   if (text === "" || text === "/") return "./";

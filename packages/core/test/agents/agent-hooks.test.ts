@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findSilencedHooks, toAgentHooks, toHidableHooks } from "../../src/agents/agent-hooks.ts";
+import { findSilencedHooks, toAgentHooks, listHideableHooks } from "../../src/agents/agent-hooks.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 const GUARD = { trigger: "preToolUse", command: "bash .kiro/hooks/guard.sh" };
@@ -31,11 +31,11 @@ describe("toAgentHooks", () => {
   );
 });
 
-describe("toHidableHooks", () => {
+describe("listHideableHooks", () => {
   it("names those that a sandbox can hide, for any repository", () => {
     const shown = { trigger: "preToolUse", command: "scripts/guard.sh" };
 
-    expect(toHidableHooks([SPAWN, shown, GUARD])).toEqual([
+    expect(listHideableHooks([SPAWN, shown, GUARD])).toEqual([
       'guard hook "bash .kiro/hooks/guard.sh" (preToolUse)',
       'hook "cat .kiro/settings/notes" (agentSpawn)',
     ]);

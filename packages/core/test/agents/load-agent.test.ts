@@ -37,7 +37,9 @@ describe("loadAgents, called again", () => {
       ...first.agents[0],
       broken: "line 1, column 2: close brace expected" as string,
     });
-    expect(broken.problems).toEqual([expect.stringMatching(/a\.json" cannot be used now: .* stays as it was\.$/)]);
+    expect(broken.problems).toEqual([
+      expect.stringMatching(/a\.json" cannot be used now: .* stays in use as it was\.$/),
+    ]);
     expect(mended).toMatchObject({ agents: first.agents, problems: [] });
   });
 

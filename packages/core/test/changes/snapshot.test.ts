@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { compareSnapshots, takeSnapshot } from "../../src/changes/snapshot.ts";
-import { NO_LEADS } from "../../src/changes/git-leads.ts";
+import { NO_GIT_PATHS } from "../../src/changes/git-paths.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 const BOUNDS = { entries: 1000, timeMs: 5000, read: { bytes: 1000, files: 1000 } };
@@ -80,9 +80,9 @@ describe("compareSnapshots", () => {
       Array.from({ length: 1000 }, (_, index) => [folder + index, { fingerprint, effect: "plain" as const }]),
     );
 
-    const before = { notes: new Map(), unread, leads: NO_LEADS };
+    const before = { notes: new Map(), unread, gitPaths: NO_GIT_PATHS };
 
-    expect(compareSnapshots(before, { notes, unread: new Map(), leads: NO_LEADS })).toHaveLength(1000);
+    expect(compareSnapshots(before, { notes, unread: new Map(), gitPaths: NO_GIT_PATHS })).toHaveLength(1000);
     expect(asked.mock.calls.length).toBeLessThan(2000);
   });
 });

@@ -124,7 +124,7 @@ describe("watchWorkspace", () => {
     [{ entries: 200_000, timeMs: 0 }, 'of "./", there was not enough time to look at all of it'],
   ])("cannot tell within the limits %j", async (bounds, unknown) => {
     const workspace = createWorkspace();
-    // A walk of almost nothing ends before any time limit.
+    // A walk of almost nothing would end before any time limit.
     for (let index = 0; index < 500; index++) mkdirSync(join(workspace, `src/deep/${index}`));
     await sleep(30);
     const { findChanges } = watchWorkspace(workspace, bounds);
@@ -213,7 +213,7 @@ function createWorkspace(): string {
   return workspace;
 }
 
-/** Changes a file as a program does that hides its changes. */
+/** Changes a file like a program that hides its changes. */
 function writeBack(file: string): void {
   writeFileSync(file, "evil");
   writeFileSync(file, "old");

@@ -137,7 +137,9 @@ describe("findAgentFiles", () => {
     expect(warning).toContain('"file://../up.md" (it is not below ~/.kiro)');
     expect(warning).toContain('"file://~/.kiro/notes" (it is not a file) and 1 more.');
     expect(warning).not.toContain("such");
-    expect(user.find({ resources: resources.slice(-1) }).warnings.join("")).toContain("budgie knows *, ? and **");
+    expect(user.find({ resources: resources.slice(-1) }).warnings.join("")).toContain(
+      "budgie supports only the patterns *, ? and **",
+    );
   });
 
   it("shows a prompt that is named by an absolute path, wherever it lies", () => {

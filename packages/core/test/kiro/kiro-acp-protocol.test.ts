@@ -4,7 +4,7 @@ import {
   createKiroAcpProtocol,
   createKiroProtocol,
   createSessionId,
-  KIRO_DEFINITIONS,
+  KIRO_HIDDEN_PATHS,
   type Agent,
   type CreateAcp,
   type ErrorCode,
@@ -23,7 +23,7 @@ describe("Kiro over ACP", () => {
         env: { KIRO_API_KEY: "key" },
         projections: [{ source: "/agents/reader.json", home: ".kiro/agents/reader.json" }],
         login: "kiro",
-        hidden: KIRO_DEFINITIONS,
+        hidden: KIRO_HIDDEN_PATHS,
       },
       permission: "deny",
       mode: "reader",
@@ -83,7 +83,7 @@ describe("a session of Kiro", () => {
   const acp = (): Protocol => createKiroAcpProtocol(OPTIONS, () => async () => ANSWER);
   const cli = (): Protocol => createKiroProtocol(OPTIONS);
 
-  it("goes on with the protocol that began it, in another process too", async () => {
+  it("continues with the protocol that began it, in another process too", async () => {
     const files = new Map<string, string>();
     await acp()(createTurn({ files }));
 

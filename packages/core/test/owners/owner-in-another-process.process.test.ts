@@ -78,7 +78,7 @@ describe("an owner in another process", () => {
   it("is not judged by pids of another pid namespace", async ({ skip }) => {
     skip(!canUnshare(), "needs the right to make a pid namespace");
     const stateDir = createTemporaryFolder();
-    // Without a /proc of its own, process 1 is another there.
+    // Without a /proc of its own, the namespace finds another process under its pid 1.
     const { answer } = await startOwner(stateDir, { unshare: true, thenAsk: true });
 
     expect(await answer).toEqual({ missing: "foreign", reused: "foreign", gone: "dead" });

@@ -187,7 +187,7 @@ describe("createOwner", () => {
   });
 });
 
-/** The process that had this process's pid before. */
+/** An earlier process with this process's pid. */
 const ENDED: OwnerProcess | undefined = toProcess({ started: "0" });
 
 function toProcess(changes: Partial<OwnerProcess>): OwnerProcess | undefined {

@@ -8,7 +8,7 @@ import { compileCore } from "../helpers/compile-core.ts";
 /** An owner in a process of its own. */
 type Started = { readonly child: ChildProcess; readonly record: OwnerRecord; readonly answer: Promise<unknown> };
 
-// The judgement by another owner of the same namespace: of this process, of it with another start, and of a missing process.
+// The verdicts of another owner in the same namespace: on this process, on this pid with another start time, and on a missing process.
 const ASK = `
   const { record } = owner;
   const judge = createOwner({ stateDir: "/nowhere" });

@@ -15,7 +15,7 @@ const CEILING: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }
 const NOTHING: EgressPolicy = { mode: "none", hosts: [] };
 const GiB = 2 ** 30;
 
-/** The policy of a call: the ceiling, narrowed by the agent's section, then by the call. */
+/** Returns the policy of a call: the ceiling, narrowed by the agent's section, then by the call. */
 function effective(agent: Tightening, call: Tightening): Policy {
   return narrowPolicy(narrowPolicy(CEILING, agent, refuse), call, refuse);
 }

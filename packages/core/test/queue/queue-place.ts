@@ -13,7 +13,7 @@ export type PlacedCall = {
 
 type CallOptions = { readonly agent?: string; readonly session?: string; readonly signal?: AbortSignal };
 
-/** A queue whose turns run until a test ends them. */
+/** Creates a queue whose turns run until a test ends them. */
 export function createQueuePlace(limits: Partial<TurnLimits>, turnsPerMinute?: number) {
   const queue = createTurnQueue(
     { concurrent: 1, queued: 1000, agents: new Map(), ...limits },

@@ -88,8 +88,8 @@ describe("a full turn queue", () => {
       code: "QUEUE_FULL",
       report: { sessionId: "s" },
       message:
-        'No more turns may wait: 3 do, which is what the option "queued" allows, and 2 run. ' +
-        'Nothing was started for "agent". Call again when some of them are over.',
+        'The queue is full: 3 turns wait, the most that the option "queued" allows, and 2 run. ' +
+        'Nothing was started for "agent". Call again when some of them have ended.',
     });
     expect(waiting()).toEqual(["c", "d", "e"]);
   });

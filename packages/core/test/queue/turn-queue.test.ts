@@ -99,7 +99,7 @@ describe("a turn queue", () => {
     slow.end();
     await settle();
 
-    // The waiting one kept its place before those that passed it.
+    // The waiting turn kept its place in front of those that overtook it.
     expect({ atFirst, later: running() }).toEqual({
       atFirst: ["slow1", "other1", "other2"],
       later: ["other1", "other2", "slow2"],

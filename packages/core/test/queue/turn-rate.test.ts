@@ -22,7 +22,7 @@ describe("a turn rate", () => {
     expect(() => take("c")).toThrow(
       expect.objectContaining({
         code: "RATE_LIMITED",
-        message: "The agents have had their 2 turns of a minute. Nothing was started. Try again in 40s.",
+        message: "The agents have used up their 2 turns per minute. Nothing was started. Try again in 40s.",
       }),
     );
   });
@@ -52,9 +52,9 @@ describe("a turn rate", () => {
   it("does not count refused turns", () => {
     const { take } = createTurnRate({ all: 2, agents: new Map([["a", 1]]) });
     take("a");
-    expect(() => take("a")).toThrow("turns of a minute");
+    expect(() => take("a")).toThrow("turns per minute");
 
     expect(() => take("b")).not.toThrow();
-    expect(() => take("b")).toThrow("turns of a minute");
+    expect(() => take("b")).toThrow("turns per minute");
   });
 });

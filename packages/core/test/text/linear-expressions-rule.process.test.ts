@@ -30,7 +30,7 @@ describe("The lint rule", () => {
 async function lint(folder: string): Promise<readonly string[]> {
   const argv = [join(ROOT, "node_modules/oxlint/bin/oxlint"), "-c", join(ROOT, ".oxlintrc.json"), "-f", "unix", folder];
   const said = await new Promise<string>((resolve) =>
-    // The output says as much as the exit code.
+    // The output suffices without the exit code.
     execFile(process.execPath, argv, { cwd: ROOT }, (_error, stdout) => resolve(stdout)),
   );
   const lines = said.split("\n").filter((line) => line.includes("budgie(linear-expressions)"));

@@ -98,7 +98,7 @@ describe("sanitizeText on any text", () => {
 
     sanitizeText(text);
 
-    // Time that grew with the square of the length would be minutes.
+    // Quadratic time would be minutes.
     expect(performance.now() - began).toBeLessThan(10_000);
   });
 });

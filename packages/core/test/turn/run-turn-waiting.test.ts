@@ -54,7 +54,7 @@ it("A session's second turn waits for the first, even while that one only opens 
   expect(reports.map(({ phase }) => phase)).toEqual(["waiting", "starting", "running"]);
 });
 
-/** A place for this many turns at once, whose agent does as the test says. */
+/** Creates a place for this many turns at once, whose agent the test controls. */
 function createPlace(concurrent = 1) {
   let release = (): void => {};
   const gate = new Promise<void>((resolve) => (release = resolve));

@@ -37,7 +37,7 @@ describe("a folder with very many files", () => {
   });
 });
 
-/** Makes hard links to a few files, which takes less time. */
+/** Creates hard links to a few files, which is faster than creating files. */
 function fill(folder: string): void {
   mkdirSync(folder);
   for (let index = 0; index < 20_000; index++) {

@@ -90,7 +90,7 @@ describe("walkWorkspace", () => {
       while (performance.now() < untilMs);
     };
 
-    // It takes longer than the whole limit of the walk, which is no reason to give up.
+    // Naming the folders takes longer than the time limit of the walk, which must not cut it short.
     const { unread } = await walk(root, { bounds: { entries: 1000, timeMs: 1000 }, onUnread });
     clearInterval(timer);
 

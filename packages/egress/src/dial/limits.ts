@@ -1,6 +1,6 @@
 /** The limits of one session's proxy. */
 export type EgressLimits = {
-  /** Open at once; further ones are answered with 503, and beyond four times as many not accepted */
+  /** Number open at once; further ones are answered with 503, and not accepted beyond four times as many */
   readonly connections: number;
   /** Sum of both directions of one connection */
   readonly bytesPerConnection: number;

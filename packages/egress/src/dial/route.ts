@@ -34,8 +34,8 @@ export function createBoundedRouteFinder(
 }
 
 /**
- * Creates a route finder. A pinned address is used as it is. A name that resolves is routed to its public addresses only. If an
- * upstream proxy resolves names, one that also resolves here must not have a private address here.
+ * Creates a route finder. A pinned address is used as it is. A name that resolves is routed to its public addresses only. If an upstream
+ * proxy resolves names, a name that also resolves here must not have a private address here.
  */
 export function createRouteFinder(lookup: Lookup, upstream: Upstream | undefined, limits: EgressLimits): RouteFinder {
   return async ({ address, host, port }) => {

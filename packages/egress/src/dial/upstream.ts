@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core/errors";
 
-/** The proxy that this machine must use, and the hosts that it reaches without. */
+/** The proxy that this machine must use, and the hosts that it reaches without it. */
 export type UpstreamOptions = {
   /** Format of `HTTPS_PROXY`, with credentials if the proxy requires them */
   readonly url: string;
@@ -15,7 +15,7 @@ export type Upstream = {
   readonly port: number;
   /** The value of `Proxy-Authorization` */
   readonly authorization: string | undefined;
-  /** Tells if a host is reached without the proxy */
+  /** Returns true if a host is reached without the proxy */
   readonly skips: (host: string, port: number) => boolean;
 };
 
@@ -38,7 +38,7 @@ export function parseUpstream({ noProxy = "", url }: UpstreamOptions): Upstream 
   };
 }
 
-/** Returns the host and port of a URL of HTTP, an IPv6 address without its brackets. */
+/** Returns the host and port of an HTTP or HTTPS URL, with an IPv6 address without its brackets. */
 export function toAddress({ hostname, port, protocol }: URL): { readonly host: string; readonly port: number } {
   const usual = protocol === "https:" ? 443 : 80;
   return { host: hostname.replace(/^\[(.*)\]$/, "$1"), port: port === "" ? usual : Number(port) };

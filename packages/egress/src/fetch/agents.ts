@@ -4,10 +4,10 @@ import { isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { Connector } from "./connector.ts";
 
-// Before most servers end a connection that is idle, since a request on it would be lost.
+// Shorter than the idle timeout of most servers, since a request on a connection that the server closes would be lost.
 const IDLE_MS = 4_000;
 
-/** Creates the agents of Node's requests, which get their connections from a connector. */
+/** Creates HTTP agents for Node's requests that get their connections from a connector. */
 export function createAgents(connect: Connector): { readonly plain: PlainAgent; readonly secure: SecureAgent } {
   const options = { keepAlive: true, timeout: IDLE_MS };
   return {

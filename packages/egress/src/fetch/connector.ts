@@ -12,16 +12,16 @@ import { isAddressSpelling } from "../rules/host-name.ts";
 export type ConnectorOptions = {
   /** The hosts that may be reached */
   readonly policy: EgressPolicy;
-  /** URLs whose hosts and ports may be reached too; one that has an address, or `localhost`, names a private address itself */
+  /** URLs whose hosts and ports may be reached too; a URL with an IP address, or `localhost`, may thus name a private address */
   readonly urls: readonly string[];
-  /** Tells if every port of this machine's loopback may be reached */
+  /** True if every port of this machine's loopback may be reached */
   readonly loopback: boolean;
   /** Default: the system's hosts file and name servers */
   readonly lookup?: Lookup | undefined;
   readonly upstream?: UpstreamOptions | undefined;
 };
 
-/** Connects to a host that may be reached. Rejects with the reason otherwise. */
+/** Connects to an allowed host; rejects with the reason for any other. */
 export type Connector = (target: Target) => Promise<Socket>;
 
 type Target = { readonly host: string; readonly port: number };
@@ -69,7 +69,7 @@ function toTarget(url: string): Target {
   return { host: host.replace(/\.$/, ""), port };
 }
 
-/** Returns the addresses that a host is by its own spelling. */
+/** Returns the addresses that a host's spelling itself means: an IP address, or `localhost`. */
 function toOwnAddresses(host: string): Route["addresses"] {
   const addresses = host === "localhost" ? ["127.0.0.1", "::1"] : [host].filter((text) => isIP(text) !== 0);
   return addresses.map((address) => ({ address, family: isIP(address) }));

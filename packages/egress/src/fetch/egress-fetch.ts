@@ -5,16 +5,16 @@ import { createAgents } from "./agents.ts";
 import { createConnector, type ConnectorOptions } from "./connector.ts";
 import { toResponse } from "./response.ts";
 
-/** A `fetch` of this process that reaches what it may alone. It follows no redirect. */
+/** A `fetch` that reaches only allowed hosts, and follows no redirect. */
 export type EgressFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Creates a `fetch` that keeps to an egress policy, as the proxy of a sandbox does: a refusal rejects, and says why. */
+/** Creates a `fetch` that obeys an egress policy as a sandbox's proxy does. It rejects a refused request with the reason. */
 export function createEgressFetch(options: ConnectorOptions): EgressFetch {
   const agents = createAgents(createConnector(options));
   return async (url, init = {}) => {
     const { signal } = init;
     signal?.throwIfAborted();
-    // Reads headers and the kinds of bodies as `fetch` does.
+    // Interprets headers and all kinds of bodies as `fetch` does.
     const asked = new Request(url, { ...init, signal: null });
     const body = asked.body === null ? undefined : Buffer.from(await asked.arrayBuffer());
     const isSecure = asked.url.startsWith("https:");
@@ -41,10 +41,10 @@ async function toIncoming(request: ClientRequest, signal: AbortSignal | undefine
     return incoming;
   } catch (error) {
     signal?.throwIfAborted();
-    // A refusal has its own words; errors of the network are those of `fetch`.
+    // A refusal keeps its message; network errors become those of `fetch`.
     throw (error as NodeJS.ErrnoException).code === undefined ? error : new TypeError("fetch failed", { cause: error });
   } finally {
-    // Its later errors are those of the response.
+    // The response reports later errors.
     request.on("error", () => undefined);
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { finished } from "node:stream";
 
-/** Returns the response of `fetch` for a message of Node's. */
+/** Converts Node's message into a response of `fetch`. */
 export function toResponse(incoming: IncomingMessage, url: string): Response {
   const { headersDistinct, statusCode: status = 0, statusMessage: statusText = "" } = incoming;
   if (status < 200 || status > 599) {

@@ -54,7 +54,7 @@ export async function admit(
   return { connection, route };
 }
 
-/** Tells if a new policy allows a connection that an earlier one allowed. */
+/** Returns true if a new policy allows a connection that an earlier one allowed. */
 export function isStillAllowed({ address, mode, target }: Connection, policy: EgressPolicy): boolean {
   const decision = decide(policy, target.host, target.port);
   // Connections of an open policy were not inspected.

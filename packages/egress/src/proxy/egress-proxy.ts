@@ -5,7 +5,7 @@ import type { Lookup } from "../dial/resolver.ts";
 import { createBoundedRouteFinder, type RouteFinder } from "../dial/route.ts";
 import { parseUpstream, type UpstreamOptions } from "../dial/upstream.ts";
 
-/** Enforces sessions' egress policies. Each session has a unix socket with a policy and a log of its own. */
+/** The proxy that enforces sessions' egress policies. Each session has a unix socket with a policy and a log of its own. */
 export interface EgressProxy {
   open(place: { readonly socketPath: string }): Promise<SessionProxy>;
   /** Closes the proxies of all sessions and their connections. */

@@ -92,7 +92,7 @@ function toOutgoing(
   return outgoing;
 }
 
-/** Tells if a response has a valid final status. `writeHead` throws on others, and that would end the process. */
+/** Returns true if a response has a valid final status. `writeHead` throws on others, and that would end the process. */
 function isValidResponse({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode <= 999;
 }

@@ -22,8 +22,8 @@ export type SessionProxy = {
   /** Returns the report since the last call, bounded in size. */
   take(): Promise<EgressReport>;
   /**
-   * Answers requests to the proxy itself, whatever the policy, also of clients that ask it for its own address, such as
-   * `127.0.0.1:3128`; left out if it runs in another process.
+   * Answers requests to the proxy itself under any policy, including those that clients send through it to its own address, such as
+   * `127.0.0.1:3128`; left out if the proxy runs in another process.
    */
   serve?(answer: RequestListener, address: string): void;
   close(): Promise<void>;
@@ -77,7 +77,7 @@ function createProxyServer(context: ProxyContext): ProxyServer {
     insecureHTTPParser: false,
     noDelay: true,
   });
-  // One request a connection: further bytes are discarded, so that no smuggled request follows.
+  // One request per connection: further bytes are discarded, so that no smuggled request follows.
   server.maxRequestsPerSocket = 1;
   server.maxConnections = limits.connections * 4;
   server.timeout = limits.idleMs;
@@ -131,14 +131,17 @@ function createProxyServer(context: ProxyContext): ProxyServer {
 // A tunnel to the proxy itself.
 const OWN: Target = { host: "", port: 0 };
 
-/** Returns the path of a request to the proxy itself; `undefined` for another. Some clients ask a proxy for all addresses, its own too. */
+/**
+ * Returns the path of a request to the proxy itself; `undefined` for any other request. Some clients use a proxy for all addresses, even
+ * its own.
+ */
 function toOwnPath(url: string, { address }: Own, tunnel: Target | undefined): string | undefined {
   const path =
     tunnel === undefined && url.startsWith(`http://${address}/`) ? url.slice(`http://${address}`.length) : url;
   return path.startsWith("/") && (tunnel === undefined || tunnel === OWN) ? path : undefined;
 }
 
-/** Returns the response so that a client sends no second request on its connection, whatever headers it is given. */
+/** Makes a response close its connection, whatever headers it is given, so that the client sends no second request on it. */
 function endingConnection(response: ServerResponse): ServerResponse {
   const writeHead = response.writeHead.bind(response);
   const writeLast = (status: number, headers: OutgoingHttpHeaders = {}): ServerResponse =>

@@ -27,7 +27,7 @@ export function parseRequestUrl(
   return "why" in target ? target : { ...target, path: rest.startsWith("/") ? rest : `/${rest}` };
 }
 
-/** Tells if a `Host` header names the same target as the request line. */
+/** Returns true if a `Host` header names the same target as the request line. */
 export function isSameTarget(header: string, { host, port }: Target): boolean {
   const named = toTarget(header, HTTP_PORT);
   return !("why" in named) && named.host === host && named.port === port;

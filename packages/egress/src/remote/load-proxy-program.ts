@@ -30,7 +30,7 @@ export async function loadProxyProgram(): Promise<ProxyProgram> {
   return { entry: "dist/proxy-main.js", files: files.flat() };
 }
 
-// budgie's bundle has it in one file, and this package does not.
+// budgie's bundle has the program as one file; this package does not.
 const BUNDLED = fileURLToPath(new URL("../proxy-main.mjs", import.meta.url));
 
 async function toFile(file: string, path: string): Promise<File> {

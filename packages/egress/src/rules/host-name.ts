@@ -10,7 +10,7 @@ export function toHostName(text: string): string | undefined {
   return name.split(".").every((label) => LABEL.test(label)) ? name : undefined;
 }
 
-/** Tells if any resolver could read `text` as an address: dotted, short, decimal, hexadecimal, octal or IPv6. */
+/** Returns true if any resolver could read `text` as an address: dotted, short, decimal, hexadecimal, octal or IPv6. */
 export function isAddressSpelling(text: string): boolean {
   const name = text.toLowerCase().replace(/\.$/, "");
   return /[:[\]%]/.test(name) || NUMBER.test(name.slice(name.lastIndexOf(".") + 1));

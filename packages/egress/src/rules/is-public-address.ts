@@ -6,12 +6,12 @@ const DOCUMENTATION = ["192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "200
   ipaddr.parseCIDR(range),
 );
 const GLOBAL_IPV6 = ipaddr.parseCIDR("2000::/3");
-// Azure serves its metadata at an address of the public range.
+// Azure serves its metadata at an address in the public range.
 const METADATA = new Set(["168.63.129.16"]);
 
 type Interfaces = Readonly<Record<string, readonly Pick<NetworkInterfaceInfo, "address" | "cidr">[] | undefined>>;
 
-/** Tells if an address is on the public internet: not this machine, its networks, a metadata service or embedded IPv4. */
+/** Returns true if an address is on the public internet: not this machine, its networks, a metadata service or embedded IPv4. */
 export function isPublicAddress(address: string, interfaces: Interfaces = networkInterfaces()): boolean {
   if (!ipaddr.isValid(address) || address.includes("%")) return false;
   const parsed = ipaddr.parse(address);

@@ -1,7 +1,7 @@
 /** The parts of a TLS ClientHello that name servers. */
 export type ClientHello = {
   readonly serverName: string | undefined;
-  /** Presence of an encrypted ClientHello, which may name another server */
+  /** True if there is an encrypted ClientHello, which may name another server */
   readonly hasEncryptedHello: boolean;
   /** Length of its records in the stream, in bytes */
   readonly end: number;

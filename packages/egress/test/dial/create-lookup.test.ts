@@ -50,7 +50,7 @@ describe("createLookup", () => {
     expect(lines.split("\n").filter((line) => line.trim().split(/\s+/).includes("public.test"))).toEqual([]);
     const wholeMs = performance.now() - began;
 
-    // Something else may interrupt some of the lookups, but not each.
+    // Other work may interrupt some of the lookups, but not all.
     const lookupsMs: number[] = [];
     for (let count = 0; count < 5; count++) {
       const beganMs = performance.now();

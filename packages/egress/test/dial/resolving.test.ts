@@ -147,7 +147,7 @@ describe("resolving", () => {
     const flood = slow.flatMap((path, index) =>
       Array.from({ length: 20 }, (_, at) => openTunnel(path, `${at}.${index}.slow.test:443`)),
     );
-    // Control: they are ahead of it in the queue.
+    // Control: these lookups are ahead of it in the queue.
     await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(3 * 4);
 
     expect((await openTunnel(place.socketPath, "quick.test:443")).head).toMatch(/^HTTP\/1\.1 502 .*not be resolved/s);

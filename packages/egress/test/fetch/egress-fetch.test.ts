@@ -169,7 +169,7 @@ describe("a request", () => {
     for (const _ of [1, 2]) await (await fetch(url)).text();
     const before = origin.connections();
     latest?.end();
-    // An answer that the server's end is heard before
+    // By the time of this answer, the server's end has been noticed.
     await (await fetch(elsewhere)).text();
 
     expect(await (await fetch(url)).text()).toBe("hello");
@@ -212,7 +212,7 @@ describe("a request", () => {
     const response = await fetch(url);
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     await reader.read();
-    // Time in which all of it could be sent
+    // Takes long enough to send all of it.
     for (let asked = 0; asked < 100; asked += 1) await (await fetch(`${url}other`)).text();
     await reader.cancel();
     await isOver;

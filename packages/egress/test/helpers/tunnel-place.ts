@@ -7,7 +7,7 @@ import { createOrigin, createProxyPlace, openTunnel, toPolicy, type ProxyPlace }
 
 export const MB = 1024 ** 2;
 export const CONTENT: Buffer = randomBytes(32 * MB);
-/** More than the sockets on the way hold */
+/** More bytes than the sockets on the way buffer */
 export const PART: Buffer = CONTENT.subarray(0, 10 * MB);
 
 /** A session of a proxy in front of a server that a test defines. */

@@ -69,7 +69,7 @@ describe("limits", () => {
       sockets.forEach((socket) => socket.once("connect", () => (connected += 1)));
       await Promise.all(sockets.map((socket) => happens(socket, "connect", "close")));
       sockets.forEach((socket) => socket.destroy());
-      // It is served after all of them.
+      // This request is served after all of them.
       expect(await exchange(place.socketPath, "no request\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);
     }
 

@@ -108,7 +108,7 @@ describe("a large tunnel", () => {
     let serverEnded: Promise<unknown> = Promise.resolve();
     const { open, place } = await createPlace((socket) => {
       serverEnded = receive(socket);
-      // It does not end by itself.
+      // The echo does not end by itself.
       socket.on("data", (chunk: Buffer) => socket.write(chunk));
     });
     const client = await open();

@@ -15,7 +15,7 @@ let origin: Origin;
 let child: ChildProcessByStdio<Writable, Readable, Readable>;
 let errors: Promise<string>;
 
-// The files that a container gets, outside any other package, with node and an empty environment.
+// Runs only the files that a container gets, outside any package, with node and an empty environment.
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "budgie-remote-"));
   const program = await loadProxyProgram();

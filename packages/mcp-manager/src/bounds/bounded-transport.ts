@@ -9,15 +9,15 @@ import { isRecord, readMessage, type ServerMessage } from "./read-message.ts";
 export type Heard = {
   /** A line for the server's log */
   readonly log: (line: string) => void;
-  /** The server says that a list of it changed: `tools`, `prompts` or `resources` */
+  /** Called when the server reports a changed list: `tools`, `prompts` or `resources` */
   readonly changed: (list: ChangedList) => void;
 };
 
 export type ChangedList = "prompts" | "resources" | "tools";
 
 /**
- * Wraps a transport so that the SDK sees, of what a server says, only answers, progress, and requests, each reduced to the fields that
- * it needs. Its schemas keep an issue for every wrong entry of a list, which would cost minutes for a list of a million.
+ * Wraps a transport so that the SDK receives only a server's answers, progress and requests, each reduced to the fields that it
+ * needs. The SDK's schemas record an issue for every invalid entry of a list, which takes minutes for a list of a million.
  */
 export function withBounds(inner: Transport, heard: Heard): Transport {
   const progress = createRate(LIMITS.progress);
@@ -47,10 +47,10 @@ export function withBounds(inner: Transport, heard: Heard): Transport {
     async start() {
       inner.onmessage = (value) => {
         const message = readMessage(value);
-        if (message === undefined) return heard.log("It sent what is no message of JSON-RPC; ignored.");
+        if (message === undefined) return heard.log("It sent something that is not a JSON-RPC message; ignored.");
         const seen = toSeen(message);
         if (seen === undefined) return;
-        // The SDK reads progress some promises later, and none for a request that has its answer by then.
+        // The SDK handles progress a few promises later, and drops it if the request has its answer by then.
         if ("method" in seen) outer.onmessage?.(seen);
         else setImmediate(() => outer.onmessage?.(seen));
       };

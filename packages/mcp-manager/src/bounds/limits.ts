@@ -1,16 +1,16 @@
 const MIB = 2 ** 20;
 
-/** The most that a server may say. */
+/** The limits on a server's output, and on the calls to it. */
 export const LIMITS = {
   messageBytes: 4 * MIB,
-  /** The rates of its output, on average and at once */
+  /** The rates of its output: on average, and in a burst */
   bytes: { perSecond: 8 * MIB, burst: 16 * MIB },
   messages: { perSecond: 500, burst: 1000 },
-  /** Progress that callers get; more is dropped */
+  /** Progress notifications for callers; more are dropped */
   progress: { perSecond: 20, burst: 40 },
   /** The server's own requests that are answered; more are dropped */
   requests: { perSecond: 20, burst: 40 },
-  /** New streams of a server over HTTP, which it may end at once */
+  /** New SSE streams over HTTP: a server could end each at once, and have it reopened */
   streams: { perSecond: 0.5, burst: 5 },
   pages: 50,
   tools: 1000,

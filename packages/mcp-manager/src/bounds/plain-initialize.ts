@@ -4,7 +4,7 @@ import { isRecord } from "./read-message.ts";
 
 const FEATURES = ["completions", "logging", "prompts", "resources", "tools"];
 
-/** Returns the fields of a server's introduction that budgie reads. */
+/** Returns the fields of a server's `initialize` result that budgie reads. */
 export function toPlainInitialize({ capabilities, instructions, protocolVersion, serverInfo }: Fields): Fields {
   const info = isRecord(serverInfo) ? serverInfo : {};
   const offered = isRecord(capabilities) ? capabilities : {};

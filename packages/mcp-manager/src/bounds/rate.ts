@@ -1,13 +1,13 @@
 export type RateLimit = { readonly perSecond: number; readonly burst: number };
 
 export type Rate = {
-  /** Takes one if it is left now. */
+  /** Takes one if one is left. */
   readonly tryTake: () => boolean;
-  /** Takes `amount`, and returns the milliseconds to wait until that was allowed. */
+  /** Takes `amount`, and returns the milliseconds that the caller must wait; 0 if enough was left. */
   readonly take: (amount?: number) => number;
 };
 
-/** Creates a rate that fills up with time. `now` is in milliseconds. */
+/** Creates a token bucket, which starts full. `now` is in milliseconds. */
 export function createRate({ burst, perSecond }: RateLimit, now: () => number = () => performance.now()): Rate {
   let left = burst;
   let at = now();

@@ -1,14 +1,14 @@
 import { LIMITS } from "./limits.ts";
 import { cleanLine } from "./clean-text.ts";
 
-/** The parts of a server's message that budgie reads; everything else of it is dropped. */
+/** The parts of a server's message that budgie reads; it drops all others. */
 export type ServerMessage =
   | { readonly kind: "result"; readonly id: number | string; readonly result: Readonly<Record<string, unknown>> }
   | { readonly kind: "error"; readonly id: number | string; readonly error: { code: number; message: string } }
   | { readonly kind: "request"; readonly id: number | string; readonly method: string }
   | { readonly kind: "notification"; readonly method: string; readonly params: Readonly<Record<string, unknown>> };
 
-/** Reads one message of a server. `undefined` for what is none of JSON-RPC. */
+/** Reads one message of a server; `undefined` if it is not valid JSON-RPC. */
 export function readMessage(value: unknown): ServerMessage | undefined {
   if (!isRecord(value)) return undefined;
   const { error, id, method, params, result } = value;

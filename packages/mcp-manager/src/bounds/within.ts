@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Resolves as the work does, or to `otherwise` if it fails or takes longer. The work goes on. */
+/** Awaits `work` for at most `limitMs`, without stopping it. Resolves to `otherwise` on failure or timeout. */
 export async function within<Value>(work: Promise<Value>, limitMs: number, otherwise: Value): Promise<Value> {
   const over = new AbortController();
   const late = sleep(limitMs, otherwise, { signal: over.signal }).catch(() => otherwise);

@@ -9,7 +9,7 @@ export type Variables = {
 
 /**
  * Returns a server with `$NAME`, `${NAME}` and `${env:NAME}` replaced in its command, its variables and its headers. Arguments and
- * addresses stay as they are, since others can read them. Throws `CONFIG_INVALID` for a variable that is not listed or not set.
+ * URLs stay as they are, since others can read them. Throws `CONFIG_INVALID` for a variable that is not listed or not set.
  */
 export function expandVariables(server: McpServer, variables: Variables): McpServer {
   const expand = (text: string): string => expandText(text, { ...variables, server: server.name });

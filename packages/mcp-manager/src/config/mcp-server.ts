@@ -1,12 +1,12 @@
 /** One MCP server, as an agent's file or the user's settings describe it. */
 export type McpServer = {
   readonly name: string;
-  /** The limit of one request, in milliseconds; progress starts it anew */
+  /** The timeout of one request, in milliseconds; progress restarts it */
   readonly timeoutMs: number;
   readonly disabled: boolean;
-  /** Tools that the file switches off */
+  /** Tools that the entry disables */
   readonly disabledTools: readonly string[];
-  /** The file, and the place in it */
+  /** The entry's place in its file, for messages */
   readonly from: string;
 } & (ProcessServer | HttpServer);
 
@@ -23,6 +23,6 @@ export type HttpServer = {
   readonly type: "http";
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The scopes to ask for at a login; the server's own by default */
+  /** The scopes to request at a login; if empty, those that the server asks for */
   readonly scopes: readonly string[];
 };

@@ -11,7 +11,7 @@ export type ConfigSources = {
   readonly agent: ConfigSource;
   /** Reads the user's `settings/mcp.json`; called only if the agent's file includes it */
   readonly settings?: (() => ConfigSource) | undefined;
-  /** Reads a file as registries of MCP servers write it; called only for entries of the type `registry` */
+  /** Reads a file in the format of MCP registries; called only for entries of the type `registry` */
   readonly registry?: (() => ConfigSource) | undefined;
 };
 
@@ -26,8 +26,8 @@ const MOST_SERVERS = 64;
 const LONGEST_NAME = 64;
 
 /**
- * Parses the servers of an agent: those of its file, and of the user's settings where the file includes them. The file's go first. A
- * wrong entry makes one server unusable, and no others. Variables stay as they are written.
+ * Parses the servers of an agent: those in its file and, if the file includes the user's settings, those there. The file's entries
+ * take precedence. An invalid entry makes only its own server unusable. Variables are not expanded.
  */
 export function parseServers({ agent, registry, settings }: ConfigSources): ParsedServers {
   const entries = new Map([
@@ -51,7 +51,7 @@ type Entry = { readonly value: unknown; readonly source: ConfigSource };
 
 const INCLUDING = ["includeMcpJson", "useLegacyMcpJson"];
 
-/** Tells whether an agent's file includes the user's settings, by the key's present name or its older one. */
+/** Tells whether an agent's file includes the user's settings, under the key's current name or its older one. */
 function includesSettings({ content }: ConfigSource): boolean {
   const keys = Object(content) as Readonly<Record<string, unknown>>;
   return INCLUDING.some((key) => keys[key] === true);
@@ -79,7 +79,7 @@ function parseServer(name: string, { registry, source, value }: Entry & Pick<Con
   return toServer({ name, from }, parseEntry({ ...known, ...own, ...toBoth(known, entry), type: undefined }, from));
 }
 
-/** Returns the variables and headers of a registry together with those that the user's entry adds. */
+/** Merges the variables and headers of a registry with those of the user's entry, which take precedence. */
 function toBoth(known: Readonly<Record<string, unknown>>, { env, headers }: ServerEntry) {
   return {
     env: { ...Object(known["env"]), ...env },

@@ -30,7 +30,7 @@ const serverSchema = z.looseObject({
 type RegistryServer = z.infer<typeof serverSchema>;
 type Package = RegistryServer["packages"][number];
 
-/** Returns what a server's entry says besides its settings: how a registry's file says that it is started or reached. */
+/** Finds a server in a registry's file. Returns the keys of an entry that start or reach it. */
 export function findInRegistry(name: string, registry: ConfigSource | undefined): Readonly<Record<string, unknown>> {
   if (registry === undefined) throw toFault(name, "and no registry file is given");
   const { servers } = parseRegistry(registry);
@@ -49,7 +49,7 @@ function parseRegistry(registry: ConfigSource): z.infer<typeof registrySchema> {
   throw new BudgieError("CONFIG_INVALID", `Expected ${toPlace(registry, "servers")} to be a list of servers.`);
 }
 
-/** Reads an entry of the registry, with or without the envelope of the registry's own answers. */
+/** Parses an entry of the registry, with or without the envelope of the registry's API. */
 function toServer(value: unknown): RegistryServer | undefined {
   const envelope = z.looseObject({ server: z.unknown() }).safeParse(value);
   const inner = envelope.success && envelope.data.server !== undefined ? envelope.data.server : value;

@@ -4,30 +4,30 @@ import type { ConfigSource } from "./config-source.ts";
 export type ToolList = readonly string[];
 
 export type ToolListOptions = {
-  /** Kiro is told to trust all tools, so that `allowedTools` does not count */
+  /** True if Kiro trusts all tools, so that `allowedTools` does not count */
   readonly trustsAll: boolean;
 };
 
 /**
- * Returns the lists of an agent's file that narrow its tools, each of which must name a tool: `tools`, by which Kiro gives an agent its
- * tools, and `allowedTools`, without which Kiro refuses them when nobody can be asked. A list that is left out narrows nothing.
+ * Returns the lists in an agent's file that restrict its tools; each must name a tool. Kiro gives an agent the tools in `tools`. It
+ * refuses those outside `allowedTools` when there is nobody to ask. A list that is left out restricts nothing.
  */
 export function parseToolLists({ content }: ConfigSource, { trustsAll }: ToolListOptions): readonly ToolList[] {
   const { allowedTools, tools } = Object(content) as { readonly allowedTools?: unknown; readonly tools?: unknown };
   return [
-    // Only here does a star alone name the tools of servers too.
+    // Only in `tools`, a lone star includes the tools of servers.
     ...toList(tools).map((list) => (list.includes("*") ? ["@*"] : list)),
     ...(trustsAll ? [] : toList(allowedTools)),
   ];
 }
 
-/** Returns one list, or none if it is left out. A wrong one names nothing. */
+/** Returns the list; none if it is left out. A malformed list names no tool. */
 function toList(value: unknown): readonly ToolList[] {
   if (value === undefined || value === null) return [];
   return [Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : []];
 }
 
-/** Tells whether a list names a tool of a server, by the names that both have themselves. */
+/** Tells whether a list names a server's tool, by the original names of both. */
 export function namesTool(list: ToolList, server: string, tool: string): boolean {
   return list.some((pattern) => {
     if (!pattern.startsWith("@")) return false;
@@ -36,7 +36,7 @@ export function namesTool(list: ToolList, server: string, tool: string): boolean
   });
 }
 
-/** Tells whether a pattern describes a whole name. The time is bounded by the product of their lengths. */
+/** Tells whether a pattern matches a whole name. The time is bounded by the product of their lengths. */
 function matches(pattern: string, name: string): boolean {
   let [at, star, from] = [0, -1, 0];
   for (let index = 0; index < name.length;) {
@@ -44,7 +44,7 @@ function matches(pattern: string, name: string): boolean {
     else if (at < pattern.length && (pattern[at] === "?" || pattern[at] === name[index]))
       [at, index] = [at + 1, index + 1];
     else if (star === -1) return false;
-    // The last star takes one character more.
+    // Backtracks: the last star matches one more character.
     else [at, index, from] = [star + 1, from + 1, from + 1];
   }
   return /^\**$/.test(pattern.slice(at));

@@ -33,14 +33,14 @@ type EndpointManager = {
 
 export type AnswersOptions = {
   readonly manager: EndpointManager;
-  /** Called after each call of a tool */
+  /** Called after each tool call */
   readonly onCall?: ((call: McpCall) => void) | undefined;
 };
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 type Result = Record<string, unknown>;
 
-// An agent waits for the lists of all servers before its first words.
+// An agent waits for the lists of all its servers before it begins.
 const LIST_WAIT_MS = 5000;
 
 /** Returns a function that answers a client's requests to one server of a manager. */
@@ -48,7 +48,7 @@ export function createAnswers(
   server: string,
   { manager, onCall }: AnswersOptions,
 ): (request: JSONRPCRequest, extra: Extra) => Promise<Result> {
-  /** Lists the tools; none while the server starts for long, and none of one that failed. */
+  /** Lists the tools; none if the server has failed or takes too long to start. */
   async function list(): Promise<Result> {
     const tools = await within(manager.tools(server), LIST_WAIT_MS, []);
     return { tools: tools.map(toOffered) };
@@ -73,7 +73,7 @@ export function createAnswers(
       if (!(error instanceof BudgieError)) throw error;
       end(error.code);
       if (error.code === "INPUT_INVALID") throw new McpError(ErrorCode.InvalidParams, error.message);
-      // A result, which models see; programs show them less of an error.
+      // A result, since agent programs show their models little of a protocol error.
       return { content: [{ type: "text", text: error.message }], isError: true };
     }
   }
@@ -82,7 +82,7 @@ export function createAnswers(
     const { _meta, ...rest } = params;
     const answered = manager.request(server, { method, params: rest }, options).then(toClean);
     const key = LISTS[method];
-    // Many servers have tools alone.
+    // Servers with only tools have no such lists.
     if (key !== undefined) return within(answered, LIST_WAIT_MS, { [key]: [] });
     try {
       return await answered;
@@ -112,7 +112,7 @@ function isForwarded(method: string): method is ForwardedMethod {
   return (FORWARDED_METHODS as readonly string[]).includes(method);
 }
 
-/** Returns a tool as clients want it: one wrong schema makes them refuse the whole list. */
+/** Returns a tool in a form that clients accept: one invalid schema makes them refuse the whole list. */
 function toOffered({ inputSchema, outputSchema, ...tool }: McpTool) {
   return {
     ...tool,
@@ -121,7 +121,7 @@ function toOffered({ inputSchema, outputSchema, ...tool }: McpTool) {
   };
 }
 
-/** Returns a result without what no reader sees. */
+/** Returns a result without invisible characters. */
 function toClean(result: object): Result {
   const text = JSON.stringify(result);
   return JSON.parse(text, (_, value: unknown) => (typeof value === "string" ? cleanText(value, value.length) : value));

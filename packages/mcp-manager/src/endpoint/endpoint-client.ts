@@ -13,14 +13,14 @@ export type Client = {
   readonly id: string;
   readonly server: string;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
-  /** Tells whether it has introduced itself. */
+  /** Tells whether the client has sent a valid `initialize`. */
   readonly isBegun: () => boolean;
   readonly tellChanged: (list: ChangedList) => void;
   readonly onEnd: (listener: () => void) => void;
   readonly close: () => Promise<void>;
 };
 
-/** Opens the connection of a client that is about to introduce itself. */
+/** Opens the connection of a client that is about to send `initialize`. */
 export async function openClient(
   name: string,
   { version, ...options }: AnswersOptions & { readonly version: string },
@@ -28,11 +28,11 @@ export async function openClient(
   const id = randomUUID();
   const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id });
   const changes = { listChanged: true };
-  // All of them, since the server may not have introduced itself yet. A client may wait for ever for a server without tools.
+  // All of them, since the server may not be ready yet. Some clients wait forever for a server without tools.
   const capabilities = { tools: changes, prompts: changes, resources: changes, completions: {} };
   const server = new Server({ name, version }, { capabilities, jsonSchemaValidator: ANYTHING });
   server.fallbackRequestHandler = createAnswers(name, options);
-  // The SDK leaves a request that was cancelled without an answer, which would end its stream and have its id forgotten.
+  // The SDK never answers a cancelled request, and only an answer makes it end the stream and forget the id.
   transport.onmessage = (message) => {
     const id = toCancelled(message);
     if (id === undefined) return;

@@ -5,9 +5,9 @@ import { LIMITS } from "../bounds/limits.ts";
 import type { AnswersOptions } from "./endpoint-answers.ts";
 import { openClient, type Client } from "./endpoint-client.ts";
 
-/** The servers of a manager as servers of streamable HTTP, for one agent that cannot reach them itself. */
+/** A manager's servers over streamable HTTP, for one agent that cannot reach them itself. */
 export type McpEndpoint = AsyncDisposable & {
-  /** Answers a request. Only those to the path of a server are answered, which nobody can guess. */
+  /** Answers a request. Refuses all paths but those of the servers, which nobody can guess. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void;
   readonly pathOf: (server: string) => string;
   /** Tells the clients of a server that a list of it changed. */
@@ -17,21 +17,21 @@ export type McpEndpoint = AsyncDisposable & {
 export type McpEndpointOptions = AnswersOptions & {
   /** The names of the servers to offer */
   readonly servers: readonly string[];
-  /** The version that clients are told */
+  /** The version reported to clients */
   readonly version: string;
 };
 
-// An agent program has a connection a server; a hostile one begins as many as it likes.
+// An agent program opens one connection per server; a hostile one opens as many as it likes.
 const MOST_CLIENTS = 64;
 
-/** Creates the endpoint of a manager's servers. It offers what the manager allows, and asks the agent for nothing. */
+/** Creates the endpoint of a manager's servers. It offers what the manager allows, and sends the agent no requests. */
 export function createMcpEndpoint({ servers, ...options }: McpEndpointOptions): McpEndpoint {
   const token = randomBytes(24).toString("base64url");
   const pathOf = (server: string): string => `/mcp/${token}/${encodeURIComponent(server)}`;
   const byPath = new Map(servers.map((server) => [pathOf(server), server]));
-  // In the order of their last use.
+  // The least recently used first
   const clients = new Map<string, Client>();
-  // Each may be large while it is read.
+  // POSTs in progress, each of which may be large.
   let messages = 0;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { toPlainCode } from "./oauth-error.ts";
 
-/** A place on this machine to which a browser brings the code of a login. */
+/** A listener on this machine to which the browser brings the authorization code. */
 export type CodeListener = AsyncDisposable & {
   readonly url: string;
   /** Resolves to the code. Rejects if the authorization server refused the login. */
@@ -13,16 +13,16 @@ export type CodeListener = AsyncDisposable & {
 
 export type LoginCode = {
   readonly code: string;
-  /** The authorization server that says to have made it; `undefined` if it does not say */
+  /** The authorization server that claims to have issued it; `undefined` if none does */
   readonly issuer: string | undefined;
 };
 
 const PATH = "/callback";
 
-/** Listens on a free port of the loopback interface. Requests without the secret `state` are refused, and waited past. */
+/** Listens on a free port of the loopback interface. Refuses requests without the secret `state`, and goes on waiting. */
 export async function listenForCode(state: string): Promise<CodeListener> {
   const { promise, reject, resolve } = withResolvers<LoginCode>();
-  // Nobody may wait for it yet.
+  // Avoids an unhandled rejection.
   promise.catch(() => undefined);
   const server = createServer({ connectionsCheckingInterval: 1000, requestTimeout: 10_000 }, (request, response) => {
     const query = readQuery(request, state);
@@ -40,7 +40,7 @@ export async function listenForCode(state: string): Promise<CodeListener> {
     code: promise,
     async [Symbol.asyncDispose]() {
       server.close();
-      // The browser is to have its page.
+      // Lets the browser receive its page.
       server.closeIdleConnections();
       setTimeout(() => server.closeAllConnections(), GOODBYE_MS).unref();
       await once(server, "close");
@@ -50,7 +50,7 @@ export async function listenForCode(state: string): Promise<CodeListener> {
 
 const GOODBYE_MS = 1000;
 
-/** Returns what an authorization server answers; `undefined` for a request that cannot come from it. */
+/** Returns the authorization server's answer; `undefined` for a request that cannot come from it. */
 function readQuery({ method, url = "" }: IncomingMessage, state: string): URLSearchParams | undefined {
   if (method !== "GET" || !URL.canParse(url, "http://127.0.0.1")) return undefined;
   const { pathname, searchParams } = new URL(url, "http://127.0.0.1");

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Longer than any work under a lock, so that an older lock is one of a process that died. */
+/** Longer than any work under a lock: the process of an older lock has died */
 export const STALE_MS = 120_000;
 
-/** Works alone among the processes of this machine. A lock of a process that died is ignored after two minutes. */
+/** Runs work that excludes other processes of this machine. After two minutes, breaks the lock of a process that died. */
 export async function withFileLock<Result>(lock: string, work: () => Promise<Result>): Promise<Result> {
   const id = randomUUID();
   while (!tryLock(lock, id)) {
@@ -15,7 +15,7 @@ export async function withFileLock<Result>(lock: string, work: () => Promise<Res
   try {
     return await work();
   } finally {
-    // A suspended machine may have made it stale, and another process taken it.
+    // If the machine was suspended, the lock may be stale, and another process may have it.
     if (read(lock) === id) rmSync(lock, { force: true });
   }
 }

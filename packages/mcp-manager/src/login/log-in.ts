@@ -5,7 +5,7 @@ import { isReachable } from "../config/safe-url.ts";
 import { withSignal } from "../transport/with-signal.ts";
 import { listenForCode, type LoginCode } from "./code-listener.ts";
 import { createLoginProvider, type LoginProgress } from "./login-provider.ts";
-import { toWordyReason } from "./oauth-error.ts";
+import { toDetailedReason } from "./oauth-error.ts";
 import { toExpiring, type NamedServer, type StoredLogin } from "./stored-login.ts";
 
 export type LogInOptions = {
@@ -14,7 +14,7 @@ export type LogInOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** Logs in to a server, by a browser of this machine. Rejects for all that is not as OAuth 2.1 and MCP want it. */
+/** Logs in to a server with a browser on this machine. Rejects if any answer violates OAuth 2.1 or MCP. */
 export async function logIn(
   server: NamedServer,
   { onAddress, signal }: LogInOptions,
@@ -33,7 +33,7 @@ export async function logIn(
     ...(asked.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: asked.resourceMetadataUrl }),
   };
   await auth(provider, options).catch((error: unknown) => {
-    throw new Error(toWordyReason(error));
+    throw new Error(toDetailedReason(error));
   });
   checkIssuer(progress);
   onAddress(toAddress(progress, server));
@@ -43,7 +43,7 @@ export async function logIn(
   return toLogin(server, progress);
 }
 
-/** Asks the server without a token, and returns what it wants to be asked with. */
+/** Sends a request without a token. Returns the parameters of the challenge in its 401, if any. */
 async function findChallenge({ url }: NamedServer, fetch: FetchLike) {
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "login", version: "1" } };
   const response = await fetch(url, {
@@ -55,14 +55,14 @@ async function findChallenge({ url }: NamedServer, fetch: FetchLike) {
   return response.status === 401 ? extractWWWAuthenticateParams(response) : {};
 }
 
-/** Refuses metadata that another server's were copied into, since a code would go to the wrong one. */
+/** Refuses metadata that name another server as their issuer: a code could go to the wrong one. */
 function checkIssuer({ discovery }: LoginProgress): void {
   const claimed = discovery?.authorizationServerMetadata?.issuer;
   if (claimed === undefined || isSame(claimed, discovery?.authorizationServerUrl)) return;
   throw new Error("the authorization server's metadata are of another server");
 }
 
-/** Returns the address to open, unless it is none for a browser. */
+/** Returns the address to open. Throws if it is not safe for a browser. */
 function toAddress({ address }: LoginProgress, { url }: NamedServer): string {
   if (address !== undefined && isReachable(address.href, url)) return address.href;
   throw new Error("the authorization server has no address that is safe to open");

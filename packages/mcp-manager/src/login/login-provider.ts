@@ -1,7 +1,7 @@
 import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
 
-/** All that is known at the end of a login. */
+/** The results of a login's steps, as they become known. */
 export type LoginProgress = {
   address?: URL;
   client?: OAuthClientInformationMixed;
@@ -17,7 +17,7 @@ export type LoginProviderOptions = {
   readonly state: string;
 };
 
-/** Creates the SDK's provider for one login. It keeps all in memory, so that a login that fails leaves an earlier one as it was. */
+/** Creates the SDK's provider for one login. It keeps everything in memory, so that a failed login leaves an earlier one as it was. */
 export function createLoginProvider(
   { clientName, redirectUrl, scope, state }: LoginProviderOptions,
   progress: LoginProgress,
@@ -40,7 +40,7 @@ export function createLoginProvider(
     redirectToAuthorization: (address) => void (progress.address = address),
     saveCodeVerifier: (verifier) => void (progress.verifier = verifier),
     codeVerifier: () => progress.verifier ?? "",
-    // Both halves of a login are to meet the same authorization server.
+    // Both halves of a login must use the same authorization server.
     discoveryState: () => progress.discovery,
     saveDiscoveryState: (discovery) => void (progress.discovery = discovery),
   };

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { withFileLock } from "./file-lock.ts";
 import { parseStoredLogin, type StoredLogin } from "./stored-login.ts";
 
-/** Logins in a folder, a file each that only its user reads. */
+/** Logins in a folder, one file each, which only its user can read. */
 export type LoginStore = {
   readonly read: (id: string) => StoredLogin | undefined;
   readonly listIds: () => readonly string[];
-  /** Changes one login while no other process does: `write` replaces it, and without a login removes it. */
+  /** Changes one login while no other process can. `write` replaces it; `undefined` removes it. */
   readonly change: <Result>(id: string, work: (write: WriteLogin) => Promise<Result>) => Promise<Result>;
 };
 
@@ -24,7 +24,7 @@ export function createLoginStore(folder: string): LoginStore {
       for (const file of [draft, toFile(id)]) rmSync(file, { force: true });
       return;
     }
-    // Flushed, since the tokens that these replace are of no use any more.
+    // Flushed, since the tokens that these replace are no longer valid.
     writeFileSync(draft, JSON.stringify(login), { mode: 0o600, flush: true });
     renameSync(draft, toFile(id));
   }

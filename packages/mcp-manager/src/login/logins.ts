@@ -13,7 +13,7 @@ import { toLoginId, type NamedServer, type StoredLogin } from "./stored-login.ts
 export type LoginsOptions = {
   /** The folder for tokens, which only its user can read */
   readonly folder: string;
-  /** The name of the program that authorization servers show */
+  /** The program's name, as authorization servers show it */
   readonly clientName: string;
   /** Default: Node's `fetch` */
   readonly createFetch?: CreateFetch | undefined;
@@ -25,7 +25,7 @@ export type Logins = {
   readonly find: (server: NamedServer) => ServerLogin;
   /** Logs in to a server, and replaces an earlier login. Throws `LOGIN_REQUIRED` if that fails. */
   readonly logIn: (server: NamedServer, options: LogInOptions) => Promise<LoginFacts>;
-  /** Removes the logins to servers of a name, and revokes their tokens where the authorization server can. */
+  /** Removes the logins to all servers of this name, and revokes their tokens where the authorization server supports it. */
   readonly logOut: (name: string) => Promise<readonly LogoutFacts[]>;
 };
 
@@ -34,27 +34,27 @@ export type LoginFacts = {
   readonly url: string;
   /** The authorization server */
   readonly issuer: string;
-  /** The scopes that were granted; `undefined` if the server did not tell */
+  /** The scopes that were granted; `undefined` if the server did not say */
   readonly scope: string | undefined;
-  /** The end of the first access token, which is renewed if `isRenewable` */
+  /** The expiry of the first access token, which is renewed if `isRenewable` */
   readonly expiresAt: Date | undefined;
   readonly isRenewable: boolean;
 };
 
 export type LogoutFacts = {
   readonly url: string;
-  /** The reason why the tokens were not revoked; `undefined` if they were, or if the authorization server cannot */
+  /** The reason why the tokens were not revoked; `undefined` if they were, or if the authorization server does not support it */
   readonly problem: string | undefined;
 };
 
-/** The limit of one request to an authorization server, its body included */
+/** The timeout of one request to an authorization server, including the response's body */
 const REQUEST_MS = 30_000;
 
 /** Creates the logins of a folder. Processes may share it. */
 export function createLogins({ clientName, createFetch, folder }: LoginsOptions): Logins {
   const store = createLoginStore(folder);
 
-  /** Creates a `fetch` for all that a login needs. */
+  /** Creates a `fetch` for all requests of a login. */
   function toFetch({ headers, name, url }: Asked, others: "any" | readonly string[], signal?: AbortSignal): FetchLike {
     const onTooLarge = (): void => undefined;
     const send = createFetch?.({ name, url }, others);
@@ -112,7 +112,7 @@ export function createLogins({ clientName, createFetch, folder }: LoginsOptions)
 
 type Asked = Pick<NamedServer, "headers" | "name" | "url">;
 
-/** Returns the URLs of a login's authorization server that its renewal and its end need. */
+/** Returns the URLs of the authorization server that renewing or revoking a login needs. */
 function toUrls({ issuer, metadata }: StoredLogin): readonly string[] {
   const { revocation_endpoint: revocation, token_endpoint: token } = Object(metadata) as Readonly<
     Record<string, unknown>

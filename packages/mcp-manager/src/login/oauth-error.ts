@@ -1,26 +1,27 @@
 import { cleanLine } from "../bounds/clean-text.ts";
 import { LIMITS } from "../bounds/limits.ts";
 
-/** Errors of OAuth after which the same request may succeed. */
+/** OAuth error codes after which the same request may succeed. */
 const PASSING: ReadonlySet<string> = new Set(["server_error", "temporarily_unavailable", "too_many_requests"]);
 
-/** Tells whether an authorization server will never grant this. */
+/** Tells whether an error is the authorization server's final refusal. */
 export function isRefusal(error: unknown): boolean {
   const code = toCode(error);
   return code !== undefined && !PASSING.has(code);
 }
 
-/** Returns the reason why a request without a secret failed, in the authorization server's words too. */
-export function toWordyReason(error: unknown): string {
+/** Returns the reason why a request without a secret failed, with the authorization server's own message. */
+export function toDetailedReason(error: unknown): string {
   const reason = toOAuthReason(error);
   const words = toCode(error) === undefined ? "" : cleanLine((error as Error).message, LIMITS.error);
   return words === "" || words.startsWith("HTTP ") ? reason : `${reason}: ${words}`;
 }
 
-/** Returns the reason why OAuth failed. It has none of an answer's text, which may repeat a secret of the request. */
+/** Returns the reason why OAuth failed, without the response's text, which may repeat a secret of the request. */
 export function toOAuthReason(error: unknown): string {
   const { cause, message, name } = error as Error;
-  if (name === "ZodError" || error instanceof SyntaxError) return "the authorization server's answer is none of OAuth";
+  if (name === "ZodError" || error instanceof SyntaxError)
+    return "the authorization server's answer is not valid OAuth";
   if (name === "TimeoutError") return "the authorization server does not answer";
   const [, status] = /^HTTP (\d{3})\b/.exec(message) ?? [];
   if (status !== undefined) return `the authorization server answered with the status ${status}`;
@@ -30,9 +31,9 @@ export function toOAuthReason(error: unknown): string {
   return typeof system === "string" ? `it cannot be reached (${system})` : cleanLine(message, LIMITS.error);
 }
 
-/** Returns an error code of OAuth; a placeholder for what is none. */
+/** Returns an OAuth error code; a placeholder if it is not one. */
 export function toPlainCode(code: string): string {
-  return /^[\w.-]{1,64}$/.test(code) ? code : "an error that is none of OAuth";
+  return /^[\w.-]{1,64}$/.test(code) ? code : "an unknown OAuth error";
 }
 
 function toCode(error: unknown): string | undefined {

@@ -5,7 +5,7 @@ export type BrowserHost = {
   readonly platform: NodeJS.Platform;
 };
 
-/** Has the user's browser open an address, if there is one. Nobody hears whether it does. */
+/** Opens an address in the user's browser, if there is one. Ignores failures. */
 export function openBrowser(address: string, { env, platform }: BrowserHost): void {
   const [command, ...args] = toCommand({ env, platform });
   if (command === undefined) return;
@@ -17,6 +17,6 @@ export function openBrowser(address: string, { env, platform }: BrowserHost): vo
 function toCommand({ env, platform }: BrowserHost): readonly string[] {
   if (platform === "darwin") return ["open"];
   if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
-  // Without a display it would be a browser for terminals, or nothing.
+  // Without a display, `xdg-open` would start a terminal browser, or nothing.
   return (env["DISPLAY"] ?? env["WAYLAND_DISPLAY"] ?? "") === "" ? [] : ["xdg-open"];
 }

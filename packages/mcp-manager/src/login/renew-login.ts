@@ -12,8 +12,8 @@ type Renewal = {
 };
 
 /**
- * Returns another access token than one that is refused or expired. Processes that ask at once share one new token, since the first
- * use of a refresh token may be the only one. A login that is refused is removed.
+ * Returns a new access token in place of one that was refused or has expired. Concurrent callers in all processes share it, since a
+ * refresh token may work only once. Removes a login that cannot be renewed any more.
  */
 export function renewLogin({ id, store, toFetch }: Renewal, refused: string): Promise<string | undefined> {
   return store.change(id, async (write) => {
@@ -26,7 +26,7 @@ export function renewLogin({ id, store, toFetch }: Renewal, refused: string): Pr
   });
 }
 
-/** Returns a login with new tokens; `undefined` if there will be none. */
+/** Returns a login with new tokens; `undefined` if it can never be renewed. */
 async function refresh(login: StoredLogin, fetch: FetchLike): Promise<StoredLogin | undefined> {
   const { client, issuer, metadata, resource, tokens } = login;
   if (tokens.refresh_token === undefined) return undefined;
@@ -41,7 +41,7 @@ async function refresh(login: StoredLogin, fetch: FetchLike): Promise<StoredLogi
     return { ...login, ...toExpiring(next) };
   } catch (error) {
     if (isRefusal(error)) return undefined;
-    // Without a cause, which may have the request.
+    // Without a cause, which may contain the request.
     throw new Error(`its login cannot be renewed: ${toOAuthReason(error)}`);
   }
 }

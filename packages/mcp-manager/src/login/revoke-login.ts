@@ -2,11 +2,11 @@ import { selectClientAuthMethod } from "@modelcontextprotocol/sdk/client/auth.js
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { StoredLogin } from "./stored-login.ts";
 
-/** Ends a login's tokens at the authorization server (RFC 7009). Does nothing if the server cannot; throws if it does not. */
+/** Revokes a login's tokens at the authorization server (RFC 7009). Does nothing if the server does not support it. Throws if it fails. */
 export async function revokeLogin({ client, metadata, tokens }: StoredLogin, fetch: FetchLike): Promise<void> {
   const { revocation_endpoint: endpoint } = Object(metadata) as { readonly revocation_endpoint?: unknown };
   if (typeof endpoint !== "string") return;
-  // The refresh token first: most servers end the access token with it.
+  // The refresh token first: most servers revoke the access token with it.
   for (const kind of ["refresh_token", "access_token"] as const) {
     const token = tokens[kind];
     if (token === undefined) continue;
@@ -17,7 +17,7 @@ export async function revokeLogin({ client, metadata, tokens }: StoredLogin, fet
   }
 }
 
-/** Returns the headers, and adds to the body, what tells the authorization server which client asks. */
+/** Returns the headers that authenticate the client, or adds parameters for that to the body. */
 function toAuthentication(
   client: StoredLogin["client"],
   body: URLSearchParams,

@@ -7,10 +7,10 @@ import type {
 import { z } from "zod";
 import type { HttpServer } from "../config/mcp-server.ts";
 
-/** A server over HTTP, by its name. */
+/** A server over HTTP, with its name. */
 export type NamedServer = HttpServer & { readonly name: string };
 
-/** A login to one server, and all that its renewal needs. Its tokens go to that server and that authorization server alone. */
+/** A login to one server, with all that its renewal needs. Its tokens go only to that server and its authorization server. */
 export type StoredLogin = {
   readonly name: string;
   readonly url: string;
@@ -22,11 +22,11 @@ export type StoredLogin = {
   readonly resource?: string | undefined;
   readonly client: OAuthClientInformationMixed;
   readonly tokens: OAuthTokens;
-  /** The time at which the access token expires, in milliseconds; `undefined` if the server did not tell */
+  /** The time at which the access token expires, in milliseconds since 1970; `undefined` if the server did not say */
   readonly expiresAt?: number | undefined;
 };
 
-/** Returns the name of a server's login: another address and other scopes need another login. */
+/** Returns the id of a server's login. A server with another name, URL or set of scopes needs another login. */
 export function toLoginId({ name, scopes, url }: Pick<NamedServer, "name" | "scopes" | "url">): string {
   const bound = JSON.stringify([name, url, scopes.toSorted()]);
   return createHash("sha256").update(bound).digest("hex").slice(0, 32);

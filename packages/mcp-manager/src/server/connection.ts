@@ -7,7 +7,7 @@ import type { z } from "zod";
 import { withBounds, type Heard } from "../bounds/bounded-transport.ts";
 import { withSignal } from "../transport/with-signal.ts";
 
-/** A connection to a server that has introduced itself. */
+/** A connection to a server, after `initialize`. */
 export type Connection = {
   readonly capabilities: ServerCapabilities;
   /** Sends a request. The result has the shape that `schema` reads. */
@@ -19,11 +19,11 @@ export type Connection = {
   readonly close: () => Promise<void>;
 };
 
-/** One request to a server, as MCP names it. */
+/** One request to a server, with its MCP method. */
 export type McpRequest = { readonly method: string; readonly params?: Readonly<Record<string, unknown>> };
 
 export type ConnectionEvents = Heard & {
-  /** The connection ended without a call of `close`. */
+  /** Called when the connection ends without a call of `close` */
   readonly ended: (reason: unknown) => void;
 };
 
@@ -33,7 +33,7 @@ export type ConnectionOptions = {
   readonly signal: AbortSignal;
 };
 
-/** Connects to a server. It is offered nothing: neither sampling, nor elicitation, nor roots. */
+/** Connects to a server. Offers it no capability: neither sampling, nor elicitation, nor roots. */
 export async function openConnection(
   transport: Transport,
   events: ConnectionEvents,
@@ -54,7 +54,7 @@ export async function openConnection(
   };
   const bounded = withBounds(transport, events);
   try {
-    // Also before the first request is sent.
+    // The SDK ignores the signal until it sends the first request.
     await withSignal(client.connect(bounded, { timeout: timeoutMs, signal }), signal);
   } catch (error) {
     const why = isGeneral(error) ? (reason ?? error) : error;
@@ -69,12 +69,12 @@ export async function openConnection(
   };
 }
 
-/** Tells whether an error says only that the connection ended, of which the transport may know the reason. */
+/** Tells whether an error says only that the connection ended; the transport may know why. */
 function isGeneral(error: unknown): boolean {
   return (error as { readonly code?: unknown }).code === -32_000;
 }
 
-/** Accepts everything. A server's own schemas are not compiled here: some take minutes. */
+/** A validator that accepts everything, since compiling a server's own schemas can take minutes. */
 export const ANYTHING: jsonSchemaValidator = {
   getValidator<Value>(): JsonSchemaValidator<Value> {
     return (input) => ({ valid: true, data: input as Value, errorMessage: undefined });

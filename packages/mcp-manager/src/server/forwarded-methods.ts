@@ -1,7 +1,7 @@
 import type { ServerCapabilities } from "@modelcontextprotocol/sdk/types.js";
 import { BudgieError } from "@budgie/core";
 
-/** The requests that are passed on as they are. Tools have calls of their own, since not all may be used. */
+/** The methods of requests that are forwarded unchanged. Tools are apart, since not all of them may be used. */
 export const FORWARDED_METHODS = [
   "completion/complete",
   "prompts/get",
@@ -19,7 +19,7 @@ const CAPABILITIES: Readonly<Record<string, keyof ServerCapabilities>> = {
   resources: "resources",
 };
 
-/** Throws `INPUT_INVALID` for a request that a server does not say that it answers. It may leave such requests unanswered. */
+/** Throws `INPUT_INVALID` for a request beyond a server's capabilities, which it might never answer. */
 export function refuseUnoffered(server: string, method: string, capabilities: ServerCapabilities): void {
   const key = CAPABILITIES[method.replace(/\/.*/, "")];
   if (key === undefined || capabilities[key] !== undefined) return;

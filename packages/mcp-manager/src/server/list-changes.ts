@@ -3,7 +3,7 @@ import type { ChangedList } from "../bounds/bounded-transport.ts";
 
 const WAIT_MS = 1000;
 
-/** Returns a function that hears of changed lists. It tells of each at most once a second, however often it changes. */
+/** Returns a function to call for each changed list. It passes each on at most once a second. */
 export function createListChanges(
   tell: (list: ChangedList) => void | Promise<void>,
   signal: AbortSignal,

@@ -8,7 +8,7 @@ import { refuseUnoffered } from "./forwarded-methods.ts";
 import { createServerLog, type ServerLog } from "./server-log.ts";
 import { toLoginError, toReason, toRequestError, wantsLogin } from "./server-error.ts";
 import type { ServerEvent, ServerState } from "./server-state.ts";
-import { createKnownWords } from "./known-words.ts";
+import { createToolTracker } from "./tool-tracker.ts";
 import { createListChanges } from "./list-changes.ts";
 import { listTools, type McpTool, type ToolList } from "./tools.ts";
 
@@ -17,18 +17,18 @@ export type RequestOptions = {
   readonly onProgress?: ((progress: McpProgress) => void) | undefined;
 };
 
-/** Progress of a request, as the server told it. */
+/** Progress of a request, as the server reported it. */
 export type McpProgress = { readonly progress: number; readonly total?: number; readonly message?: string };
 
-/** One server and its life, over more than one connection. */
+/** One server over its lifetime, which may span several connections. */
 export type ManagedServer = {
   readonly state: () => ServerState;
   readonly error: () => string | undefined;
   readonly tools: () => readonly McpTool[];
   readonly log: ServerLog;
-  /** Starts it once. Resolves when it is ready, or will not be. */
+  /** Starts the server if necessary. Resolves when it is ready or has failed. */
   readonly start: () => Promise<void>;
-  /** Starts it once. Rejects if it cannot be used. */
+  /** Starts the server if necessary. Rejects if it cannot be used. */
   readonly ready: () => Promise<unknown>;
   readonly request: (request: McpRequest, options: RequestOptions) => Promise<Readonly<Record<string, unknown>>>;
   readonly close: () => Promise<void>;
@@ -38,19 +38,19 @@ export type ManagedServerOptions = {
   readonly server: McpServer;
   readonly connect: Connect;
   readonly client: { readonly name: string; readonly version: string };
-  /** The limit of a start, in milliseconds; default 60 s */
+  /** The timeout of a start, in milliseconds; default 60 s */
   readonly startTimeoutMs?: number | undefined;
   /** The pause before a server that ended is started again, in milliseconds; default 1 s */
   readonly restartDelayMs?: number | undefined;
   readonly onEvent: (event: Event) => void;
-  /** The tools that callers may know */
+  /** Selects the tools that callers may know */
   readonly select: (tools: readonly McpTool[]) => readonly McpTool[];
 };
 
 type Event = DistributedOmit<ServerEvent, "server">;
 type DistributedOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never;
 
-/** Creates a server that is not started yet. It is started again once after it ended by itself. */
+/** Creates a server, without starting it. It is restarted once if it ends by itself. */
 export function createManagedServer(options: ManagedServerOptions): ManagedServer {
   const { client, connect, onEvent, restartDelayMs = 1000, select, server, startTimeoutMs = 60_000 } = options;
   const log = createServerLog();
@@ -61,7 +61,7 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
   let connection: Connection | undefined;
   let settled: Promise<void> | undefined;
   let isRestarted = false;
-  const findChanged = createKnownWords();
+  const findChanged = createToolTracker();
   const hearChange = createListChanges(async (changed) => {
     if (changed === "tools") await relist();
     else onEvent({ kind: "list-changed", list: changed });
@@ -106,16 +106,16 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
     );
   }
 
-  /** Takes a list of the tools, and tells of it, and of those with other words. */
+  /** Stores a list of the tools. Reports it, and the tools whose definitions have changed. */
   function take({ problems, tools: all }: ToolList, toEvent: (tools: readonly McpTool[]) => Event): void {
     for (const problem of problems) log.add(problem);
     tools = select(all);
     const changed = findChanged(tools);
     onEvent(toEvent(tools));
-    if (changed.length > 0) onEvent({ kind: "words-changed", tools: changed });
+    if (changed.length > 0) onEvent({ kind: "tools-changed", tools: changed });
   }
 
-  /** Returns a signal for one request: the SDK leaves its listeners behind. */
+  /** Returns a new signal for each request, since the SDK leaves its listeners on it. */
   function toSignal(signal?: AbortSignal): AbortSignal {
     return AbortSignal.any(signal === undefined ? [closing.signal] : [signal, closing.signal]);
   }
@@ -132,11 +132,11 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
     onEvent(state === "error" ? { kind: "error", error: toReason(failure) } : { kind: "needs-auth" });
   }
 
-  /** Starts a server that ended by itself once more. */
+  /** Restarts a server that ended by itself, but only once. */
   async function recover(reason: unknown): Promise<void> {
     const old = connection;
     connection = undefined;
-    // Not awaited: its state tells of the end at once.
+    // Not awaited, so that the state shows the end at once.
     void old?.close().catch(() => undefined);
     if (closing.signal.aborted) return;
     if (isRestarted) return fail(reason);
@@ -178,7 +178,7 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
         signal: stop,
       });
     } catch (failure) {
-      // The end of a connection is noted a moment later, and the caller's next request is for the next one.
+      // The end of a connection is noticed a moment later, and the caller's next request must use the next connection.
       await nextTurn();
       if (stop.aborted) throw new BudgieError("CANCELLED", `The MCP server "${server.name}" was stopped in ${what}.`);
       if (wantsLogin(failure) && connection === from) await fail(failure);
@@ -201,7 +201,7 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
     if (closing.signal.aborted) return;
     // The user may have logged in since.
     if (state === "needs-auth") settled = undefined;
-    // A restart replaces the promise that was waited for.
+    // A restart replaces the promise that was awaited.
     for (let awaited; awaited !== settled || awaited === undefined;) await (awaited = settled ??= launch());
   }
 

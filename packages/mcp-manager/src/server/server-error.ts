@@ -6,7 +6,7 @@ import { BudgieError } from "@budgie/core";
 import { cleanLine } from "../bounds/clean-text.ts";
 import { LIMITS } from "../bounds/limits.ts";
 
-/** Returns the reason why a server failed, in words of at most some lines. */
+/** Returns the reason why a server failed, as a short text. */
 export function toReason(error: unknown): string {
   if (error instanceof BudgieError) return error.message;
   if (error instanceof McpError) return toProtocolReason(error);
@@ -14,7 +14,7 @@ export function toReason(error: unknown): string {
   if (error instanceof SseError) return `it answered with the status ${error.code ?? "unknown"}`;
   const { cause, message, name } = error as Error;
   const code = (cause as { readonly code?: unknown } | undefined)?.code;
-  if (name === "ZodError") return "its answer is none of MCP";
+  if (name === "ZodError") return "its answer is not valid MCP";
   return typeof code === "string" ? `it cannot be reached (${code})` : cleanLine(message, LIMITS.error);
 }
 
@@ -24,7 +24,7 @@ function toProtocolReason({ code, message }: McpError): string {
   return cleanLine(message.replace(/^MCP error -?\d+: /, ""), LIMITS.error);
 }
 
-/** Tells whether a server wants a login. */
+/** Tells whether an error asks for a login. */
 export function wantsLogin(error: unknown): boolean {
   if (error instanceof UnauthorizedError) return true;
   return (error instanceof StreamableHTTPError || error instanceof SseError) && error.code === 401;
@@ -50,7 +50,7 @@ export function toRequestError(server: string, what: string, error: unknown): Bu
   return new BudgieError("INPUT_INVALID", `The MCP server "${server}" refused ${what}: ${toReason(error)}`, options);
 }
 
-/** Returns the error for a server that wants a login. */
+/** Returns the error for a server that requires a login. */
 export function toLoginError(server: string, options?: ErrorOptions): BudgieError {
   const message = `The MCP server "${server}" wants a login: run "budgie mcp login ${server}".`;
   return new BudgieError("LOGIN_REQUIRED", message, options);

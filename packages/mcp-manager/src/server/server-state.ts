@@ -8,12 +8,12 @@ export type ServerStatus = {
   /** The number of tools that may be called */
   readonly tools: number;
   readonly calls: number;
-  /** The calls that failed, those with a result that says so included */
+  /** The calls that failed, including those with `isError` */
   readonly failed: number;
-  /** The reason of the state `error`; `undefined` otherwise */
+  /** The reason for the state `error`; `undefined` otherwise */
   readonly error: string | undefined;
-  /** True if its tools are not those that were approved; left out otherwise */
-  readonly wordsChanged?: true;
+  /** True if its tools differ from the approved ones; left out otherwise */
+  readonly toolsChanged?: true;
 };
 
 /** A change that callers may show. */
@@ -22,14 +22,14 @@ export type ServerEvent = { readonly server: string } & (
   | { readonly kind: "needs-auth" }
   | { readonly kind: "ready"; readonly tools: number; readonly problems: readonly string[] }
   | { readonly kind: "error"; readonly error: string }
-  /** It ended by itself, and is started once more */
+  /** The server ended by itself, and is restarted once */
   | { readonly kind: "restarting"; readonly error: string }
   | { readonly kind: "list-changed"; readonly list: "prompts" | "resources" | "tools" }
-  /** Tools that had other words when they were listed before; none for tools that are not those that were approved */
-  | { readonly kind: "words-changed"; readonly tools: readonly string[] }
+  /** Tools whose definitions have changed since they were last listed; empty if the tools differ from the approved ones */
+  | { readonly kind: "tools-changed"; readonly tools: readonly string[] }
 );
 
-/** Returns an event in words, such as "github: 3 tools". */
+/** Returns the text of an event, such as "github: 3 tools". */
 export function toEventText(event: ServerEvent): string {
   return `${event.server}: ${TEXTS[event.kind](event as never)}`;
 }
@@ -43,8 +43,8 @@ const TEXTS: {
   error: ({ error }) => error,
   restarting: ({ error }) => `${error}; starting it again`,
   "list-changed": ({ list }) => `its ${list} changed`,
-  "words-changed": ({ tools }) =>
+  "tools-changed": ({ tools }) =>
     tools.length === 0
-      ? "its tools are not those that were approved"
-      : `it describes ${tools.join(", ")} in other words now`,
+      ? "its tools differ from the approved ones"
+      : `its definitions of ${tools.join(", ")} have changed`,
 };

@@ -1,16 +1,16 @@
 import { createManagedServer, type ManagedServer, type ManagedServerOptions } from "./managed-server.ts";
 import type { ServerState } from "./server-state.ts";
 
-/** One instance of a server that several managers use. It starts with the first that needs it, and ends with its own disposal. */
+/** One instance of a server that several managers use. It starts for the first that needs it, and ends with its own disposal. */
 export type SharedServer = AsyncDisposable & {
   readonly state: () => ServerState;
-  /** Returns the server as one manager has it, with tools, events and an end of its own. */
+  /** Returns one manager's view of the server, with its own tools, events and `close`. */
   readonly join: (user: ServerUser) => ManagedServer;
 };
 
 type ServerUser = Pick<ManagedServerOptions, "onEvent" | "select">;
 
-/** Creates a server that is not started yet. */
+/** Creates a shared server, without starting it. */
 export function createSharedServer(options: Omit<ManagedServerOptions, keyof ServerUser>): SharedServer {
   const users = new Set<ManagedServerOptions["onEvent"]>();
   const managed = createManagedServer({
@@ -35,7 +35,7 @@ export function createSharedServer(options: Omit<ManagedServerOptions, keyof Ser
   };
 }
 
-/** Returns a server as one of its users has it. */
+/** Returns one user's view of a server. */
 function toUsed(managed: ManagedServer, { onEvent, select }: ServerUser) {
   const leaving = new AbortController();
   const tools = (): ReturnType<ManagedServer["tools"]> => select(managed.tools());
@@ -43,13 +43,13 @@ function toUsed(managed: ManagedServer, { onEvent, select }: ServerUser) {
 
   const tell: ManagedServerOptions["onEvent"] = (event) => {
     if (event.kind === "ready") return onEvent({ ...event, tools: tools().length });
-    if (event.kind !== "words-changed") return onEvent(event);
+    if (event.kind !== "tools-changed") return onEvent(event);
     const changed = event.tools.filter((name) => tools().some((tool) => tool.name === name));
     if (changed.length > 0) onEvent({ ...event, tools: changed });
   };
 
   async function start(): Promise<void> {
-    // An earlier user has heard that it is ready.
+    // Only earlier users were told that it is ready.
     if (!isStarted && managed.state() === "ready") tell({ kind: "ready", tools: 0, problems: [] });
     isStarted = true;
     await managed.start();

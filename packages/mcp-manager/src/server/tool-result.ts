@@ -14,12 +14,12 @@ const MOST_PARTS = 1000;
 
 const resultSchema = z.looseObject({ content: z.array(z.unknown()).default([]) });
 
-/** Reads the result of a call. Throws `RUNNER_UNAVAILABLE` for one that is none of MCP. */
+/** Reads the result of a call. Throws `RUNNER_UNAVAILABLE` if it is not valid MCP. */
 export function toToolResult(server: string, result: Readonly<Record<string, unknown>>): ToolResult {
   const { data } = resultSchema.safeParse(result);
   const content = data?.content ?? [];
   if (data === undefined || content.length > MOST_PARTS || !content.every(isPart)) {
-    const message = `The MCP server "${server}" returned a result that is none of MCP.`;
+    const message = `The MCP server "${server}" returned a result that is not valid MCP.`;
     throw new BudgieError("RUNNER_UNAVAILABLE", message);
   }
   const { isError, structuredContent } = result;

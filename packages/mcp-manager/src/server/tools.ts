@@ -4,7 +4,7 @@ import { cleanLine, cleanText } from "../bounds/clean-text.ts";
 import { LIMITS } from "../bounds/limits.ts";
 import { isRecord } from "../bounds/read-message.ts";
 
-/** A tool of a server, without what no reader sees. */
+/** A tool of a server, without invisible characters. */
 export type McpTool = {
   readonly name: string;
   readonly title?: string;
@@ -15,7 +15,7 @@ export type McpTool = {
 };
 
 export type ToolList = {
-  /** In the order of their names */
+  /** Sorted by name */
   readonly tools: readonly McpTool[];
   /** Each tool that was left out, and the reason */
   readonly problems: readonly string[];
@@ -23,10 +23,10 @@ export type ToolList = {
 
 const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().max(4096).optional() });
 
-/** Sends `tools/list`, and returns the result as the schema reads it. */
+/** Sends `tools/list`, and returns the result, parsed by the schema. */
 type AskPage = (cursor: string | undefined, schema: typeof pageSchema) => Promise<z.infer<typeof pageSchema>>;
 
-/** Lists all tools of a server, page by page. A tool that is not usable is left out. */
+/** Lists all tools of a server, page by page. Leaves out tools that are not usable. */
 export async function listTools(ask: AskPage): Promise<ToolList> {
   const found = new Map<string, McpTool>();
   const problems: string[] = [];
@@ -40,7 +40,7 @@ export async function listTools(ask: AskPage): Promise<ToolList> {
       else found.set(tool.name, tool);
     }
     if (found.size > LIMITS.tools) throw new Error(`it has more than ${LIMITS.tools} tools`);
-    // A server may answer the same page for ever.
+    // A server may return the same page forever.
     if (nextCursor === undefined || nextCursor === cursor) break;
     if (page === LIMITS.pages) throw new Error(`its list of tools has more than ${LIMITS.pages} pages`);
     cursor = nextCursor;
@@ -49,7 +49,7 @@ export async function listTools(ask: AskPage): Promise<ToolList> {
   return { tools, problems: problems.slice(0, LIMITS.pages) };
 }
 
-// Other names are possible, and clients rename them each in a way of its own.
+// Other names are possible, but each client rewrites them in its own way.
 const NAME = /^[A-Za-z0-9_./-]+$/;
 
 function toTool(value: unknown): McpTool | string {
@@ -60,11 +60,11 @@ function toTool(value: unknown): McpTool | string {
   }
   const text = toJson({ name, ...toFields(value) });
   if (text === undefined || text.length > LIMITS.toolSize) return `its tool "${name}" has a schema that is too large`;
-  // Descriptions within schemas are words too, which a model reads.
+  // A model also reads the descriptions inside schemas.
   return JSON.parse(text, (_, inner: unknown) => (typeof inner === "string" ? cleanText(inner, inner.length) : inner));
 }
 
-/** Returns the fields of a tool besides its name, those of them that are what they should be. */
+/** Returns the fields of a tool besides its name, without those of the wrong type. */
 function toFields({ annotations, description, inputSchema, outputSchema, title }: Readonly<Record<string, unknown>>) {
   return {
     description: typeof description === "string" ? cleanText(description, LIMITS.description) : "",
@@ -75,7 +75,7 @@ function toFields({ annotations, description, inputSchema, outputSchema, title }
   };
 }
 
-/** Returns JSON, or nothing for values that are too deep. */
+/** Returns JSON; `undefined` for a value that is nested too deeply. */
 function toJson(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -85,7 +85,7 @@ function toJson(value: unknown): string | undefined {
   }
 }
 
-/** Returns a hash of all that a model reads of these tools. It stays the same if they come in another order. */
+/** Returns a hash of all that a model reads of these tools. It does not depend on their order. */
 export function hashTools(tools: readonly McpTool[]): string {
   const sorted = tools.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const text = JSON.stringify(sorted, (_, value: unknown) => (isRecord(value) ? toSorted(value) : value));

@@ -6,17 +6,17 @@ import { isReachable } from "../config/safe-url.ts";
 
 export type BoundedFetchOptions = {
   readonly url: string;
-  /** Sends the requests, and follows no redirect; default: that of Node */
+  /** Sends the requests, and follows no redirects; default Node's `fetch` */
   readonly fetch?: FetchLike | undefined;
-  /** Headers for this server alone; those of a login go to its other servers */
+  /** Headers for requests to the server's own origin */
   readonly headers: Readonly<Record<string, string>>;
-  /** The limit of the time until a response begins */
+  /** The timeout until a response begins, in milliseconds */
   readonly timeoutMs: number;
-  /** Called for a message beyond the limit, of which the SDK would only note that a stream ended */
+  /** Called for a message beyond the size limit; the SDK would only see the stream end */
   readonly onTooLarge: (error: Error) => void;
 };
 
-/** Creates a `fetch` whose responses are bounded in size, rate and the time until they begin, and which stays with safe addresses. */
+/** Creates a `fetch` that limits the size of responses, their rate and the time until they begin, and that refuses unsafe addresses. */
 export function createBoundedFetch(options: BoundedFetchOptions): FetchLike {
   const { fetch: send = fetch, headers, onTooLarge, timeoutMs, url } = options;
   const { origin } = new URL(url);
@@ -44,7 +44,7 @@ export function createBoundedFetch(options: BoundedFetchOptions): FetchLike {
   };
 }
 
-/** Returns a response whose body fails beyond the limit: that of a message, or of each event of a stream. */
+/** Returns a response whose body fails if a message, or an event of a stream, exceeds the size limit. */
 function toBounded(
   response: Response,
   {
@@ -79,7 +79,7 @@ function toBounded(
   return Object.defineProperty(new Response(bounded, { headers, status, statusText }), "url", { value: response.url });
 }
 
-/** Returns the places in a chunk at which events end: after an empty line, which may begin in the last two bytes before it. */
+/** Returns the offsets in a chunk at which events end: after an empty line, which may begin in the two bytes before the chunk. */
 function findEnds(last: string, chunk: Uint8Array): readonly number[] {
   const ends = [...`${last}${toText(chunk)}`.matchAll(/\n\r?\n|\r\r/g)].map(
     ({ 0: line, index }) => index + line.length - last.length,

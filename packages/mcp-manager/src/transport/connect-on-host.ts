@@ -6,25 +6,25 @@ import { createProcessTransport } from "./process-transport.ts";
 import type { ServerLogin } from "./with-login.ts";
 
 /**
- * Creates the `fetch` for requests to a server, and to other URLs that belong to a login to it: those that a stored login names, or
- * `any` while someone logs in. It follows no redirect.
+ * Creates the `fetch` for requests to a server, and to the other URLs of a login to it: those that a stored login names, or `any`
+ * during the login itself. It follows no redirects.
  */
 export type CreateFetch = (
   server: Pick<McpServer & HttpServer, "name" | "url">,
   others: "any" | readonly string[],
 ) => FetchLike;
 
-/** Creates the transport to a server, which the manager starts and closes. `log` takes lines for the server's log. */
+/** Creates the transport to a server. The manager starts and closes it. `log` takes lines for the server's log. */
 export type Connect = (server: McpServer, log: (line: string) => void) => Transport;
 
 export type ConnectOptions = HostProcessOptions & {
   /** Default: Node's `fetch`, which reaches every address that this machine does */
   readonly createFetch?: CreateFetch | undefined;
-  /** Returns the tokens of a login to a server, which it gets unless its entry has a header `authorization` */
+  /** Returns the tokens of a login to a server; not called if its entry has an `authorization` header */
   readonly findLogin?: ((server: McpServer & HttpServer) => ServerLogin) | undefined;
 };
 
-/** Returns a function that starts programs as processes of this machine, and reaches addresses from it. */
+/** Returns a function that starts programs as processes on this machine, and reaches URLs from it. */
 export function connectOnHost({ createFetch, findLogin, ...host }: ConnectOptions): Connect {
   return (server, log) =>
     server.type === "stdio"

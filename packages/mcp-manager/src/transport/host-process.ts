@@ -9,14 +9,14 @@ export type HostProcess = {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves to what ended it, in words, once it has ended and the rest of its group was killed */
+  /** Resolves to the reason for its end, as text, when it has exited and the rest of its group was killed */
   readonly ended: Promise<string>;
-  /** Closes its stdin, and ends the group of processes if it does not end by itself. */
+  /** Closes its stdin, and ends its process group if it does not exit by itself. */
   readonly stop: () => Promise<void>;
 };
 
 export type HostProcessOptions = {
-  /** The environment of this process, of which a server gets a few variables */
+  /** The environment of this process; a server gets only a few of its variables */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
 };
@@ -59,8 +59,8 @@ export function startHostProcess({ args, command, env }: ProcessServer, host: Ho
 const GRACE_MS = 2000;
 
 /**
- * Waits beside the server for the end of a pipe that only budgie holds, and then ends the group. It keeps the group's id in use, so that
- * a signal to the group never meets another one.
+ * Waits beside the server for EOF on a pipe that only budgie holds, and then kills the group. It keeps the group's id in use, so
+ * that no signal reaches another group with the same id.
  */
 const LEASE =
   "(trap '' TERM INT HUP; read -r end <&3; sleep 2; kill -TERM 0; sleep 1; kill -KILL 0) </dev/null >/dev/null 2>&1 & " +
@@ -90,6 +90,6 @@ function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(process.platform === "win32" ? pid : -pid, signal);
   } catch {
-    // It has ended.
+    // The process has exited.
   }
 }

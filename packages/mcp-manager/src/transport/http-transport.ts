@@ -9,11 +9,11 @@ import { withLogin, type ServerLogin } from "./with-login.ts";
 export type HttpTransportOptions = {
   readonly timeoutMs: number;
   readonly fetch?: FetchLike | undefined;
-  /** The tokens of a login; without one, headers alone authorize */
+  /** The tokens of a login; without one, only the entry's headers authenticate */
   readonly login?: ServerLogin | undefined;
 };
 
-/** Creates a transport over streamable HTTP, which falls back to the older one with server-sent events if the server has no other. */
+/** Creates a transport over streamable HTTP. It falls back to the older one with server-sent events if the server has no other. */
 export function createHttpTransport(server: HttpServer, { fetch, login, timeoutMs }: HttpTransportOptions): Transport {
   const url = new URL(server.url);
   const bounded = createBoundedFetch({ ...server, fetch, timeoutMs, onTooLarge: (error) => void lose(error) });
@@ -42,14 +42,14 @@ export function createHttpTransport(server: HttpServer, { fetch, login, timeoutM
     async close() {
       if (isClosed) return;
       isClosed = true;
-      // A server keeps a session of which it does not hear the end.
+      // A server keeps a session until it is told of the end.
       if (inner === streamable) await within(streamable.terminateSession(), GOODBYE_MS, undefined);
       await inner.close();
     },
     setProtocolVersion: (version) => inner.setProtocolVersion?.(version),
   };
 
-  /** Ends a connection that is of no use any more, without a goodbye. */
+  /** Closes a connection that is useless now, without ending its session. */
   async function lose(error: Error): Promise<void> {
     if (isClosed) return;
     isClosed = true;
@@ -77,7 +77,7 @@ export function createHttpTransport(server: HttpServer, { fetch, login, timeoutM
 
 const UNKNOWN: ReadonlySet<number | undefined> = new Set([400, 404, 405]);
 
-/** Tells whether a server refused the request as one that does not know streamable HTTP does. */
+/** Tells whether a server refused the request as servers without streamable HTTP do. */
 function isUnknown(error: unknown): boolean {
   return error instanceof StreamableHTTPError && UNKNOWN.has(error.code);
 }

@@ -1,11 +1,11 @@
-/** Calls `onLine` with each line of chunks. A line of more than `maxBytes` makes it call `onTooLong` once, and read no more. */
+/** Creates a reader of chunks that calls `onLine` with each line. At a line of more than `maxBytes` it calls `onTooLong`, and stops. */
 export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOptions): (chunk: Buffer) => number {
   let parts: Buffer[] = [];
   let length = 0;
   let isDone = false;
 
   function add(part: Buffer): void {
-    // A copy, since a short piece would keep its whole chunk.
+    // A copy, since a short piece would keep its whole chunk in memory.
     parts.push(Buffer.from(part));
     if (parts.length === MOST_PARTS) parts = [Buffer.concat(parts)];
     length += part.length;

@@ -14,8 +14,8 @@ export type ServerProcess = HostProcess;
 export type StartServer = (signal: AbortSignal) => ServerProcess | Promise<ServerProcess>;
 
 /**
- * Creates a transport over the streams of a server. A server that says too much at a time is read more slowly, and one that says a message
- * that is too large is ended.
+ * Creates a transport over the streams of a server. It slows down a server that sends too much, and ends one that sends a message
+ * that is too large.
  */
 export function createProcessTransport(start: StartServer, log: (line: string) => void): Transport {
   const closing = new AbortController();
@@ -36,21 +36,21 @@ export function createProcessTransport(start: StartServer, log: (line: string) =
     },
     async send(message) {
       if (server === undefined || isClosed || !server.stdin.writable) throw new Error("it has ended");
-      // Unread messages would be kept in memory.
+      // Unread messages would pile up in memory.
       if (server.stdin.writableLength > LIMITS.messageBytes) throw new Error("it does not read its input");
       server.stdin.write(`${JSON.stringify(message)}\n`);
     },
     async close() {
       isClosed = true;
       if (server === undefined) closing.abort();
-      // A start that fails is reported by `start`. Of a process that cannot be stopped, its owner has to get rid.
+      // `start` reports a start that fails. A process that cannot be stopped is left to its owner.
       await starting?.then((started) => started.stop()).catch(() => undefined);
     },
   };
   return transport;
 }
 
-/** Passes on the messages of a server's output, and pauses it while it says too much. */
+/** Passes on the messages in a server's output, and pauses the output at its rate limit. */
 function listen(stdout: Readable, transport: Transport, end: () => void): void {
   const bytes = createRate(LIMITS.bytes);
   const messages = createRate(LIMITS.messages);
@@ -77,12 +77,12 @@ function receive(line: string, transport: Transport): void {
   try {
     transport.onmessage?.(JSON.parse(line) as JSONRPCMessage);
   } catch {
-    // `null` is no message either, and is counted as such.
+    // `null` is not a valid message either, and handled as such.
     transport.onmessage?.(null as unknown as JSONRPCMessage);
   }
 }
 
-/** Logs what a server writes to stderr, as much of it as the rate allows. */
+/** Logs what a server writes to stderr, without the lines beyond the rate limit. */
 function logLines(stderr: Readable, log: (line: string) => void): void {
   const rate = createRate(LIMITS.messages);
   let rest = "";

@@ -2,13 +2,13 @@ import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
 
 /** The tokens of a login to one server. */
 export type ServerLogin = {
-  /** Returns the access token, a new one if it has expired; `undefined` without a login. */
+  /** Returns the access token, renewed if it has expired; `undefined` without a login. */
   readonly token: () => Promise<string | undefined>;
-  /** Returns another token than one that the server refused; `undefined` if there is none. */
+  /** Returns a new token in place of one that the server refused; `undefined` if there is none. */
   readonly renew: (refused: string) => Promise<string | undefined>;
 };
 
-/** Returns a `fetch` that sends a login's token to one origin, and once more a new one if the server refuses it. */
+/** Returns a `fetch` that sends a login's token to one origin, and retries once with a new token after a 401. */
 export function withLogin(fetch: FetchLike, login: ServerLogin, origin: string): FetchLike {
   return async (to, init = {}) => {
     const token = new URL(to).origin === origin ? await login.token() : undefined;

@@ -1,4 +1,4 @@
-/** Resolves as the promise does. Rejects when the signal is aborted, which ends no work. */
+/** Settles as the promise does, or rejects when the signal aborts; the work goes on. */
 export async function withSignal<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   const aborted = new Promise<never>((_, reject) =>

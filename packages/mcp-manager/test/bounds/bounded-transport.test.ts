@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { withBounds } from "../../src/bounds/bounded-transport.ts";
 import { LIMITS } from "../../src/bounds/limits.ts";
 
-/** Returns what the SDK sees of the messages that a server sends, and what is heard beside it. */
+/** Returns which of a server's messages reach the SDK, and which are reported beside it. */
 async function receive(messages: readonly unknown[], sent: readonly JSONRPCMessage[] = []) {
   const [server, inner] = InMemoryTransport.createLinkedPair();
   const logged: string[] = [];
@@ -30,11 +30,11 @@ describe("the messages of a server", () => {
     [{ id: {}, result: {} }],
     [{ id: 1, result: 5 }],
     [{ method: 5 }],
-  ])("are ignored if they are none of JSON-RPC: %j", async (message) => {
+  ])("are ignored if they are not JSON-RPC: %j", async (message) => {
     const { logged, seen } = await receive([message]);
 
     expect(seen).toEqual([]);
-    expect(logged).toEqual(["It sent what is no message of JSON-RPC; ignored."]);
+    expect(logged).toEqual(["It sent something that is not a JSON-RPC message; ignored."]);
   });
 
   it("are answers as they are, and errors with words of one line", async () => {
@@ -89,7 +89,11 @@ describe("the messages of a server", () => {
 
     expect(seen).toEqual([]);
     expect(changed).toEqual(["tools", "resources"]);
-    expect(logged).toEqual(["warning: hot line", "info: inner", "It sent what is no message of JSON-RPC; ignored."]);
+    expect(logged).toEqual([
+      "warning: hot line",
+      "info: inner",
+      "It sent something that is not a JSON-RPC message; ignored.",
+    ]);
   });
 
   it("are as much progress as the limit allows, in clean words", async () => {

@@ -25,7 +25,7 @@ it("A client's request that was cancelled is forgotten, the id that it chose wit
   const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
   await (await post({ id: 1, method: "initialize", params })).text();
   const asked = await post({ id: "long", method: "tools/call", params: { name: "wait" } });
-  // The SDK shows them nowhere.
+  // The SDK does not expose them.
   const inner = Reflect.get(handled.mock.contexts[0] as object, "_webStandardTransport") as object;
   const streams = Reflect.get(inner, "_requestToStreamMapping") as ReadonlyMap<string, string>;
   const before = [...streams.keys()];

@@ -51,7 +51,7 @@ describe("the endpoint of a server", () => {
     expect((await client.readResource({ uri: "mock://note" })).contents).toMatchObject([{ text: "a note" }]);
   });
 
-  it("passes on cancellation, and goes on with other calls", async () => {
+  it("passes on cancellation, and continues other calls", async () => {
     await using served = await serveEndpoint({ one: { tools: [wait, { name: "echo" }] } });
     const client = await served.connect("one");
     await client.listTools();
@@ -157,7 +157,7 @@ describe("the endpoint of a server", () => {
 const CALL = { jsonrpc: "2.0", method: "tools/call", params: { name: "wait" } };
 const LIST = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" });
 
-/** Introduces a client, and returns its session's id. */
+/** Initializes a client's session, and returns its id. */
 async function introduce(url: string): Promise<string> {
   const response = await fetch(url, { method: "POST", headers: HEADERS, body: INITIALIZE });
   await response.text();

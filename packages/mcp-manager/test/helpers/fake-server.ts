@@ -3,18 +3,18 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 
 type Asked = { readonly id: number; readonly method: string };
 
-/** Creates a server in this process, which answers nothing but its introduction and its tools by itself. */
+/** Creates a server in this process. It answers only `initialize` and `tools/list`, and passes other messages to `hear`. */
 export function createFakeServer(hear: (asked: Asked) => void = () => undefined) {
   const transports: Transport[] = [];
   const server = {
     tools: [] as readonly Readonly<Record<string, unknown>>[],
     /** The number of connections that were closed */
     closed: 0,
-    /** Whether to close a connection takes forever, and does not fail */
+    /** True if closing a connection takes forever instead of failing */
     closesForever: false,
     connections: () => transports.length,
     say: (message: object) => transports.at(-1)?.onmessage?.({ jsonrpc: "2.0", ...message } as JSONRPCMessage),
-    /** Ends the connection, as a crash does. */
+    /** Ends the connection like a crash. */
     crash() {
       transports.at(-1)?.onerror?.(new Error("it crashed"));
       transports.at(-1)?.onclose?.();

@@ -8,7 +8,7 @@ import type { NamedServer } from "../../src/login/stored-login.ts";
 import { connectOnHost } from "../../src/transport/connect-on-host.ts";
 import { manage, toAddress } from "./servers.ts";
 
-/** The logins of one user, in a folder of their own. */
+/** Creates a user with a folder for their logins. */
 export function createUser() {
   const home = mkdtempSync(join(tmpdir(), "budgie-logins-"));
   const folder = join(home, "logins");
@@ -16,13 +16,13 @@ export function createUser() {
     folder,
     /** The files of the folder */
     files: () => readdirSync(folder),
-    /** Returns the logins as another process of the user has them. */
+    /** Opens the logins like another process of the user. */
     logins: () => createLogins({ folder, clientName: "test" }),
     [Symbol.dispose]: () => rmSync(home, { recursive: true, force: true }),
   };
 }
 
-/** Starts a server that wants the tokens of an authorization server, for a user without a login. */
+/** Starts a server that requires an authorization server's tokens, and creates a user without a login. */
 export async function startPlace(options: AuthorizationServerOptions = {}) {
   const authorization = await startAuthorizationServer(options);
   const mock = await startMockServer({ authorization, tools: [{ name: "echo" }] });
@@ -45,7 +45,7 @@ export function toServer(url: string, own: Partial<NamedServer> = {}): NamedServ
   return toAddress("far", url, own) as NamedServer;
 }
 
-/** Logs in as a user whose browser opens each address at once. Returns the address, and the page that the browser ends at. */
+/** Logs in as a user whose browser opens each address at once. Returns the address and the last page. */
 export async function logInAtOnce(logins: Logins, server: NamedServer, browse = openPage) {
   let opened = "";
   let page: Promise<string> | undefined;

@@ -7,7 +7,7 @@ import { serveOnLoopback, type MockOptions } from "@budgie/testkit";
 import { createMcpEndpoint } from "../../src/index.ts";
 import { manage, toProcess } from "./servers.ts";
 
-/** Serves the endpoint of mock servers, and connects clients of the SDK to it. */
+/** Serves an endpoint for mock servers, and connects the SDK's clients to it. */
 export async function serveEndpoint(mocks: Readonly<Record<string, MockOptions>>, tools?: readonly string[]) {
   const calls: McpCall[] = [];
   const servers = Object.entries(mocks).map(([name, options]) => ({ server: toProcess(name, options), tools }));

@@ -34,7 +34,7 @@ export function manage({ servers, ...options }: Given) {
       for (const check of waiting) check();
     },
   });
-  /** Resolves to the first event of a kind, also if it was before. */
+  /** Resolves to the first event of a kind, even a past one. */
   const heard = (kind: ServerEvent["kind"]): Promise<ServerEvent> =>
     new Promise((resolve) => {
       const check = (): void => {

@@ -51,7 +51,7 @@ export async function startOidcProvider({ tokenSeconds }: { readonly tokenSecond
       const token = await provider.AccessToken.find(/^Bearer (.+)$/.exec(header ?? "")?.[1] ?? "");
       return token?.isValid === true;
     },
-    /** Ends all that was granted, as an administrator does. */
+    /** Revokes all grants, like an administrator. */
     endLogins: async () => void (await Promise.all(grants.map((grant) => grant.destroy()))),
     [Symbol.asyncDispose]: dispose,
   };

@@ -22,11 +22,7 @@ describe("a login that fails", () => {
       /dynamic client registration\.$/,
     ],
     ["the user refuses it", { answer: { error: "access_denied" } }, /says access_denied\.$/],
-    [
-      "the server says what no page may show",
-      { answer: { error: "\u001b[31m" } },
-      /says an error that is none of OAuth\.$/,
-    ],
+    ["the server says what no page may show", { answer: { error: "\u001b[31m" } }, /says an unknown OAuth error\.$/],
   ])("since %s says so, and leaves an earlier one", async (_, options, message) => {
     await using place = await startPlace();
     await logInAtOnce(place.user.logins(), place.server);

@@ -21,7 +21,7 @@ it("a login at oidc-provider lasts over the end of its access token, shared by t
   await Promise.all([one.start(), other.start()]);
   const token = await user.logins().find(server).token();
   await expect.poll(() => authorization.accepts(`Bearer ${token}`)).toBe(false);
-  // Two uses of one refresh token would end the whole login.
+  // Using one refresh token twice would end the whole login.
   const results = await Promise.all([one.call("far", ECHO), other.call("far", ECHO)]);
   expect(results.map(toText)).toEqual(["{}", "{}"]);
   expect(authorization.granted[0]).toBe("authorization_code");

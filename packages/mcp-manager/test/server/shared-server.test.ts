@@ -19,7 +19,7 @@ async function share(tools: NonNullable<Parameters<typeof startMockServer>[0]>["
   return {
     mock,
     shared,
-    /** Creates a manager that may use these tools of it. */
+    /** Creates a manager that may use these tools of the server. */
     join: (allowed?: readonly string[]) => manage({ servers: [{ server, tools: allowed }], shared: () => shared }),
     async [Symbol.asyncDispose]() {
       await shared[Symbol.asyncDispose]();
@@ -92,6 +92,6 @@ it("A shared server tells managers of the words of those tools alone that they m
   await Promise.all([one.manager.start(), two.manager.start()]);
   await two.manager.call("a", call("change"));
 
-  expect(await one.heard("words-changed")).toEqual({ kind: "words-changed", server: "a", tools: ["echo"] });
+  expect(await one.heard("tools-changed")).toEqual({ kind: "tools-changed", server: "a", tools: ["echo"] });
   expect(two.events.map(({ kind }) => kind)).toEqual(["initializing", "ready", "list-changed"]);
 });

@@ -23,6 +23,6 @@ describe("the result of a tool", () => {
     ["of more than 1,000 parts", { content: Array.from({ length: 1001 }, () => ({ type: "text", text: "" })) }],
     ["of a million wrong parts", { content: Array.from({ length: 1_000_000 }, () => 1) }],
   ])("is an error with content %s", (_, result) => {
-    expect(() => toToolResult("a", result)).toThrow('The MCP server "a" returned a result that is none of MCP.');
+    expect(() => toToolResult("a", result)).toThrow('The MCP server "a" returned a result that is not valid MCP.');
   });
 });

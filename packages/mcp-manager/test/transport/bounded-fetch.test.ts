@@ -39,6 +39,6 @@ it("Events are read no faster than messages of a process", async () => {
   const began = performance.now();
   await read([event.repeat(LIMITS.messages.burst + LIMITS.messages.perSecond / 5)]);
 
-  // It waits for a fifth of a second.
+  // The reader pauses for 200 ms.
   expect(performance.now() - began).toBeGreaterThan(100);
 });

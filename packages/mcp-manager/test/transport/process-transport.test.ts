@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createProcessTransport, type ServerProcess } from "../../src/transport/process-transport.ts";
 import { manage, toProcess } from "../helpers/servers.ts";
 
-/** Returns a server that answers `initialize` alone or nothing, and cannot be stopped. */
+/** Returns a server that answers only `initialize`, or nothing, and cannot be stopped. */
 function toUnstoppable(answers: boolean): ServerProcess {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const result = {

@@ -5,8 +5,8 @@ import type { Host } from "../process/host.ts";
 import type { UsableServer } from "./find-servers.ts";
 
 /**
- * Returns a function that creates the `fetch` for a server's address, which keeps to the rules of sandboxes' egress: it reaches the
- * address itself, the hosts of the server's section, and the authorization server of a login.
+ * Returns a function that creates the `fetch` for an HTTP server, under the egress rules of sandboxes. It reaches the server's URL,
+ * the hosts in its section, and the authorization server of a login.
  */
 export function createAddressFetch(servers: readonly UsableServer[], { env }: Pick<Host, "env">): CreateFetch {
   const url = toUpstreamProxy(env);
@@ -16,7 +16,7 @@ export function createAddressFetch(servers: readonly UsableServer[], { env }: Pi
     const hosts = servers.flatMap((usable) =>
       usable.server.name === server.name && usable.place.run === "address" ? usable.place.hosts : [],
     );
-    // The user is at the browser, and the authorization server is not known before. It has a public address.
+    // A login's authorization server is not known in advance. It may be any public host: the user is at the browser.
     const isLogin = others === "any";
     return createEgressFetch({
       policy: { mode: isLogin ? "open" : "allowlist", hosts },

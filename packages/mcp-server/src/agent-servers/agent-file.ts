@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { ensureMountedFile, parseJson } from "@budgie/core";
 
-/** The address of a server in a sandbox, and the limit of one request, in milliseconds. */
+/** The URL of a server in a sandbox, and the timeout of one request, in milliseconds. */
 export type Reachable = { readonly url: string; readonly timeoutMs: number };
 
 /** Tells whether an agent's file names MCP servers, or includes those of the user's settings. */
@@ -12,10 +12,10 @@ export function namesServers(file: string): boolean {
   return includeMcpJson === true || useLegacyMcpJson === true || Object.keys(Object(mcpServers)).length > 0;
 }
 
-/** Writes an agent's file as a sandbox shows it, with these servers in place of its own, and returns its path. */
+/** Writes the copy of an agent's file that a sandbox shows, with these servers in place of its own. Returns its path. */
 export function writeShownFile(file: string, servers: ReadonlyMap<string, Reachable>, folder: string): string {
   const text = JSON.stringify(toShown(readAgent(file), servers), undefined, 2);
-  // By its content, since a file that is mounted must not change.
+  // Named by its content, since a mounted file must not change.
   const name = createHash("sha256").update(text).digest("hex").slice(0, 32);
   return ensureMountedFile(folder, `${name}-${basename(file)}`, text);
 }
@@ -30,7 +30,7 @@ function toShown(agent: AgentJson, servers: ReadonlyMap<string, Reachable>): Age
 
 const KEYS: ReadonlySet<string> = new Set(["includeMcpJson", "mcpServers", "useLegacyMcpJson"]);
 
-/** Reads an agent's file; nothing if it cannot be read, which the agent's turn reports. */
+/** Reads an agent's file; empty if that fails, which the agent's turn reports. */
 function readAgent(file: string): AgentJson {
   try {
     return Object(parseJson(readFileSync(file, "utf8"))) as AgentJson;

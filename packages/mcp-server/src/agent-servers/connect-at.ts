@@ -8,11 +8,11 @@ import { createUserLogins } from "./user-logins.ts";
 
 type Parts = { readonly config: Config; readonly host: Host; readonly sandboxes: ServerSandboxes };
 
-/** Returns a function that reaches each of these servers at its place. */
+/** Returns a function that connects to each of these servers at its place. */
 export function connectAt(servers: readonly UsableServer[], { config, host, sandboxes }: Parts): Connect {
   const createFetch = createAddressFetch(servers, host);
   const findLogin = createUserLogins(config, createFetch).find;
-  // Not in the current folder: programs such as npx start what lies there.
+  // Not in the current folder, whose packages programs such as npx would run.
   const onHost = connectOnHost({ env: host.env, cwd: host.home, createFetch, findLogin });
   const places = new Map(servers.map(({ place, server }) => [server.name, place]));
   return (server, log) => {

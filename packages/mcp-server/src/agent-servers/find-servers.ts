@@ -16,7 +16,7 @@ import type { McpSection } from "../config/config-file-schema.ts";
 import { toKiroFolder } from "../config/host-paths.ts";
 import type { Host } from "../process/host.ts";
 
-/** The servers that a command is about. */
+/** The choice of servers for a command. */
 export type McpChoice = {
   /** `undefined` for all agents */
   readonly agent: string | undefined;
@@ -25,7 +25,7 @@ export type McpChoice = {
 /** A server that may be started, and where. */
 export type UsableServer = AllowedServer & {
   readonly place: ServerPlace;
-  /** Tells if all sessions use one instance */
+  /** True if all sessions share one instance */
   readonly shared: boolean;
 };
 
@@ -40,8 +40,8 @@ export type FoundServer = {
 };
 
 /**
- * Finds the MCP servers of the agents here, in the order of the agents' and the files' names, and reports the files that cannot be read.
- * Nothing of a repository is read.
+ * Finds the MCP servers of the agents on this machine, in the order of the agents and of the names in their files. Reports files
+ * that cannot be read. Reads nothing of a repository.
  */
 export function findServers(config: Config, choice: McpChoice, host: Host): readonly FoundServer[] {
   const loaded = loadAgents(config);
@@ -55,7 +55,7 @@ export function findServers(config: Config, choice: McpChoice, host: Host): read
   return findServersOf(chosen, { config, host });
 }
 
-/** Returns the problem of each file without an agent, or that of their folder. */
+/** Returns the problems of files without an agent, or those of the folder if it has no files. */
 function listUnread({ files, problems }: LoadedAgents): readonly string[] {
   if (files.size === 0) return problems;
   return [...files.values()].flatMap((file) => (file.agent === undefined ? file.problems : []));
@@ -71,7 +71,7 @@ export function findServersOf(agents: readonly Agent[], places: Places): readonl
   return agents.flatMap((agent) => findOfAgent(agent, { ...places, settings, registry }));
 }
 
-/** Finds the one server of a name. Throws if there is none that may be used, or agents have different ones. */
+/** Finds the server of this name. Throws if none may be used, or if agents have different ones. */
 export function findServer(found: readonly FoundServer[], name: string): UsableServer {
   const named = found.filter((server) => server.name === name);
   if (named.length === 0) {
@@ -102,7 +102,7 @@ type Sources = Places & {
   readonly registry: (() => ConfigSource) | undefined;
 };
 
-/** Returns a function that reads a file at its first call. */
+/** Returns a function that reads a file once, at its first call. */
 function once(read: () => ConfigSource): () => ConfigSource {
   let source: ConfigSource | undefined;
   return () => (source ??= read());
@@ -182,7 +182,7 @@ function readNamed(file: string): ConfigSource {
   throw new BudgieError("CONFIG_INVALID", `There is no file "${file}".`);
 }
 
-/** Reads a file of JSON; `undefined` if there is none. */
+/** Reads a JSON file; `undefined` if there is none. */
 function readSource(file: string): ConfigSource | undefined {
   try {
     return { file, content: parseJson(readFileSync(file, "utf8")) };

@@ -5,7 +5,7 @@ import type { UsableServer } from "./find-servers.ts";
 import type { ServeAgentOptions } from "./shared-servers.ts";
 import { createServerSandboxes } from "./server-sandboxes.ts";
 
-/** Returns the one instance of a server that sessions share. One that failed is started again for the next session, with its home. */
+/** Returns the instance of a server that sessions share. A failed one is replaced for the next session, and its home is kept. */
 export function findShared(usable: UsableServer, { config, host, runner, shared }: ServeAgentOptions): SharedServer {
   const key = toKey(usable);
   const known = shared.get(key);
@@ -20,7 +20,7 @@ export function findShared(usable: UsableServer, { config, host, runner, shared 
   return server;
 }
 
-/** Returns what an instance is, without what agents may do with it. */
+/** Returns the key of an instance, without what agents may do with it. */
 function toKey({ place, server }: UsableServer): string {
   return JSON.stringify([place, { ...server, from: "", disabledTools: [] }]);
 }

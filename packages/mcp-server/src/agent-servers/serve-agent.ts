@@ -13,12 +13,12 @@ export function createServeAgent(protocol: Protocol, options: ServeAgentOptions)
   const sessions = new Map<string, SessionServers>();
   const folder = join(config.stateDir, "scratch", instance, "agents");
 
-  /** Returns the servers of a session, which are others once the configuration or the agent's file allows others. */
+  /** Returns the servers of a session, and replaces them when the configuration or the agent's file allows others. */
   async function open(turn: ProtocolTurn, usable: readonly UsableServer[]): Promise<SessionServers | undefined> {
     const { id } = turn.session;
     const before = sessions.get(id);
     if (before?.isFor(usable) === true) return before;
-    // Nothing is awaited unless there is one, so that two turns that begin at once open one set.
+    // Awaits only if there are old ones, so that two turns that begin at once open one set.
     if (before !== undefined) await before.close();
     if (usable.length === 0) return undefined;
     const opened = openSessionServers(turn.session, usable, options);
@@ -58,7 +58,7 @@ export function createServeAgent(protocol: Protocol, options: ServeAgentOptions)
   };
 }
 
-/** Returns a turn whose program is told of its servers. */
+/** Returns a turn that offers its servers to the agent's program. */
 function toOffered(turn: ProtocolTurn, servers: SessionServers | undefined): ProtocolTurn {
   if (servers === undefined) return turn;
   const addresses = [...servers.reachable].map(([name, { url }]) => ({ name, url }));
@@ -96,18 +96,18 @@ function toLeftOut(found: readonly FoundServer[], unreachable: string | undefine
 }
 
 function toFailures(reports: readonly McpServerReport[], agent: string): readonly string[] {
-  return reports.flatMap(({ error, name, state, wordsChanged }) => {
+  return reports.flatMap(({ error, name, state, toolsChanged }) => {
     const toAdvice = (command: string): string => `the user can run "budgie mcp ${command} ${name} --agent ${agent}".`;
     if (state === "needs-auth") return [`The MCP server "${name}" wants a login: ${toAdvice("login")}`];
-    if (wordsChanged === true)
-      return [`The tools of the MCP server "${name}" are not those that were approved: ${toAdvice("tools")}`];
+    if (toolsChanged === true)
+      return [`The tools of the MCP server "${name}" differ from the approved ones: ${toAdvice("tools")}`];
     return state === "error"
       ? [`The MCP server "${name}" could not be used: ${(error ?? "").replace(/\.$/, "")}.`]
       : [];
   });
 }
 
-const NEWS: ReadonlySet<string> = new Set(["error", "needs-auth", "ready", "restarting", "words-changed"]);
+const NEWS: ReadonlySet<string> = new Set(["error", "needs-auth", "ready", "restarting", "tools-changed"]);
 
 function tell(event: ServerEvent, onActivity: ProtocolTurn["onActivity"]): void {
   if (NEWS.has(event.kind)) onActivity?.(toEventText(event));

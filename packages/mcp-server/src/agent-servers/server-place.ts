@@ -3,7 +3,7 @@ import type { McpServer } from "@budgie/mcp-manager";
 import type { McpSection } from "../config/config-file-schema.ts";
 import { toHosts } from "../config/egress-list.ts";
 
-/** The place where a server is: a container of its own, a process of this machine, or an address. */
+/** The place of a server: a container of its own, a process on this machine, or a URL. */
 export type ServerPlace = SandboxPlace | AddressPlace | { readonly run: "host" };
 
 type AddressPlace = {
@@ -14,12 +14,12 @@ type AddressPlace = {
 
 export type SandboxPlace = {
   readonly run: "sandbox";
-  /** `undefined` for that of all sandboxes */
+  /** `undefined` for the image of all sandboxes */
   readonly image: string | undefined;
   readonly egress: EgressPolicy;
 };
 
-/** Returns the place of a server. Throws `CONFIG_INVALID` for a section that asks for what nothing would enforce, or for a wrong host. */
+/** Returns the place of a server. Throws `CONFIG_INVALID` for a section with a key that nothing would enforce, or with an invalid host. */
 export function toServerPlace({ name, type }: McpServer, section: McpSection): ServerPlace {
   if (section.run === "host") return type === "http" ? { run: "address", hosts: [] } : { run: "host" };
   const { allowHost, allowPreset, egress, image } = section;
@@ -33,7 +33,7 @@ export function toServerPlace({ name, type }: McpServer, section: McpSection): S
     if (key !== undefined) throw toAddressError(name, key);
     return { run: "address", hosts };
   }
-  // Without a host, it needs no proxy.
+  // A server without allowed hosts needs no proxy.
   const mode = egress ?? (hosts.length === 0 ? "none" : "allowlist");
   return { run: "sandbox", image, egress: { mode, hosts } };
 }

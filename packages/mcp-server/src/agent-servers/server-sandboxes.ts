@@ -7,7 +7,7 @@ import { startInSandbox } from "./start-in-sandbox.ts";
 
 /** The containers of servers, each in a session of its own. Disposal removes them with all that they wrote. */
 export type ServerSandboxes = AsyncDisposable & {
-  /** Creates the transport to a server, whose container starts with it. A second start finds the home of the first. */
+  /** Creates the transport to a server. Its container starts with the transport. A second start finds the home of the first. */
   readonly connect: (server: ProcessServer & { readonly name: string }, options: SandboxOptions) => Transport;
 };
 
@@ -15,7 +15,7 @@ type SandboxOptions = { readonly place: SandboxPlace; readonly log: (line: strin
 
 type Transport = ReturnType<Connect>;
 
-/** Creates the containers of servers in a runner, which is opened for the first. */
+/** Creates the containers of servers in a runner, which opens with the first container. */
 export function createServerSandboxes(openRunner: () => Promise<Runner>, stateDir: string): ServerSandboxes {
   const sessions = new Map<string, Promise<RunnerSession>>();
 
@@ -23,7 +23,7 @@ export function createServerSandboxes(openRunner: () => Promise<Runner>, stateDi
     const openHome = (runner: Runner) => runner.openSession(createSessionId(), { isKept: false });
     const session = sessions.get(name) ?? openRunner().then(openHome);
     sessions.set(name, session);
-    // After a failure, the next start opens it again.
+    // After a failure, the next start tries again.
     session.catch(() => sessions.delete(name));
     return session;
   }
@@ -46,7 +46,7 @@ export function createServerSandboxes(openRunner: () => Promise<Runner>, stateDi
 function createEmptyFolder(stateDir: string): string {
   const folder = join(stateDir, "mcp", "empty");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // To the host, the user of a remapped container is another one.
+  // With user remapping, the container's user is another one on the host.
   chmodSync(folder, 0o755);
   return folder;
 }

@@ -9,19 +9,19 @@ import { findShared } from "./find-shared.ts";
 import type { ServeAgentOptions } from "./shared-servers.ts";
 import { createServerSandboxes } from "./server-sandboxes.ts";
 
-/** The MCP servers of one session. They begin at once, and end with it. */
+/** The MCP servers of one session. They start at once, and end with the session. */
 export type SessionServers = {
   /** By name */
   readonly reachable: ReadonlyMap<string, Reachable>;
-  /** Tells whether they are what may be used now. */
+  /** Tells whether they still match the usable servers. */
   readonly isFor: (usable: readonly UsableServer[]) => boolean;
-  /** Returns what is known of each, with the calls since the last report. */
+  /** Returns the state of each server, with the calls since the last report. */
   readonly report: () => readonly McpServerReport[];
-  /** Ends them early, with an error that is the reason of each. */
+  /** Ends the servers early. The reason becomes the error of each. */
   readonly refuse: (reason: string) => void;
-  /** Tells of the events and calls from now on, and of the calls that nobody followed, until the returned function is called. */
+  /** Reports the calls that nobody followed, and further events and calls, until the returned function is called. */
   readonly follow: (listener: ServerListener) => () => void;
-  /** Notes a file that shows their addresses, which is removed with them. */
+  /** Registers a file with their addresses, which is removed with them. */
   readonly shows: (file: string) => void;
   readonly onEnd: (listener: () => void) => void;
   readonly close: () => Promise<void>;
@@ -65,7 +65,7 @@ export function openSessionServers(
     servers: usable.map(({ server }) => server.name),
     version,
     onCall(call) {
-      // An agent that waits for its next turn can go on working.
+      // An agent that waits for its next turn may still call tools.
       if (listeners.size === 0 && missed.length < MOST_MISSED) missed.push(call);
       for (const listener of listeners) listener.onCall?.(call);
     },
@@ -108,7 +108,7 @@ export function openSessionServers(
     },
     refuse(reason) {
       refusal = reason;
-      // The session's end waits for it, and reports a failure.
+      // `close` awaits it, and reports a failure.
       stop().catch(() => undefined);
     },
     follow(listener) {

@@ -8,12 +8,12 @@ export type ServeAgentOptions = {
   readonly config: Config;
   readonly host: Host;
   readonly runner: Runner;
-  /** The owner of the sessions, whose scratch folder is removed after it */
+  /** The owner of the sessions; the runner removes its scratch folder */
   readonly instance: string;
   readonly shared: SharedServers;
 };
 
-/** The servers that sessions share, by what they are. They begin with the first session that needs them. */
+/** The servers that sessions share, by place and entry. They start with the first session that needs them. */
 export type SharedServers = Map<string, { readonly server: SharedServer; readonly sandboxes: ServerSandboxes }>;
 
 /** Ends the servers that sessions share. */

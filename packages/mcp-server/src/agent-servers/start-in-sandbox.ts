@@ -6,7 +6,7 @@ import type { SandboxPlace } from "./server-place.ts";
 export type SandboxStart = {
   readonly place: SandboxPlace;
   readonly session: RunnerSession;
-  /** An empty folder, which stands for a workspace */
+  /** An empty folder in place of a workspace */
   readonly directory: string;
   readonly signal: AbortSignal;
   readonly log: (line: string) => void;
@@ -47,7 +47,7 @@ const GRACE_MS = 2000;
 const NO_NETWORK =
   'Its container has no network, since its section allows no host. "allowHost" there names those that it needs.';
 
-/** Logs the hosts that it was denied, once it has ended. */
+/** Logs the hosts that a server was denied, once it has ended. */
 async function logDenied({ egress }: AgentProcess, log: (line: string) => void): Promise<void> {
   const { denied = [] } = (await egress) ?? {};
   for (const { host, port, why } of denied) log(`It was refused ${host}:${port}: ${why}.`);

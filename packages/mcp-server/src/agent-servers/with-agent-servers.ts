@@ -2,7 +2,7 @@ import type { Protocol, ProtocolAnswer, ProtocolTurn } from "@budgie/core";
 import { namesServers } from "./agent-file.ts";
 import type { ServeAgentOptions } from "./shared-servers.ts";
 
-/** Wraps a protocol of agents in a sandbox, so that they get the MCP servers that they are allowed, and of Kiro's no others. */
+/** Wraps a protocol so that agents in a sandbox get the MCP servers that they are allowed. Kiro's agents get no others. */
 export function withAgentServers(protocol: Protocol, options: ServeAgentOptions): Protocol {
   const { allowMcp, mcp, sandbox } = options.config;
   let serving: Promise<Protocol> | undefined;
@@ -17,7 +17,7 @@ export function withAgentServers(protocol: Protocol, options: ServeAgentOptions)
 
   function hasServers({ file, name, program }: ProtocolTurn["agent"]): boolean {
     if (program !== undefined) return mcp.has(name) || allowMcp.length > 0;
-    // Without a sandbox, Kiro starts the servers itself. A file that names none any more ends those that it named.
+    // Without a sandbox, Kiro starts the servers itself. A file that no longer names any ends those that it named.
     return sandbox && (served.has(file) || namesServers(file));
   }
 

@@ -1,6 +1,6 @@
 import { BudgieError, type Agent } from "@budgie/core";
 import { checkToolNames } from "../mcp/names/check-tool-names.ts";
-import { isUnheld, toUnheldText, type Policies } from "../config/agent-policies.ts";
+import { isUnenforced, toUnenforcedText, type Policies } from "../config/agent-policies.ts";
 import type { NamingOptions } from "../config/tool-options.ts";
 
 /** The agents on offer. */
@@ -13,22 +13,23 @@ export type AcceptedAgents = {
 type AcceptOptions = NamingOptions & { readonly policies: Policies };
 
 /**
- * Accepts all agents if none of their tool names is too long or collides with another. Otherwise agents of this machine take
- * precedence over those elsewhere, then agents that are as they were `before`, then those first in the list. A changed agent stays as
- * it was; a new one is left out. An agent elsewhere whose section nothing would enforce is left out always.
+ * Accepts all agents if none of their tool names is too long or collides with another. Otherwise agents on this machine take
+ * precedence over those elsewhere, then unchanged agents over changed ones, then earlier ones over later ones. A refused change
+ * leaves its agent as it was; a refused new agent is left out. An agent elsewhere whose section nothing would enforce is always
+ * left out.
  */
 export function acceptAgents(
   wanted: readonly Agent[],
   options: AcceptOptions,
   before: readonly Agent[] = [],
 ): AcceptedAgents {
-  const unheld = wanted.filter((agent) => isUnheld(agent, options.policies));
-  if (unheld.length === 0) return acceptNames(wanted, options, before);
-  const held = wanted.filter((agent) => !unheld.includes(agent));
+  const unenforced = wanted.filter((agent) => isUnenforced(agent, options.policies));
+  if (unenforced.length === 0) return acceptNames(wanted, options, before);
+  const held = wanted.filter((agent) => !unenforced.includes(agent));
   const { agents, refusals } = acceptNames(held, options, before);
   return {
     agents,
-    refusals: [...unheld.map((agent) => `${toUnheldText(agent)} Until then, it is left out.`), ...refusals],
+    refusals: [...unenforced.map((agent) => `${toUnenforcedText(agent)} Until then, it is left out.`), ...refusals],
   };
 }
 

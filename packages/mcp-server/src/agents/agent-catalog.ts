@@ -84,7 +84,7 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
   };
 }
 
-/** Finds the settings of agents that are neither on offer nor left out. */
+/** Finds the settings of agents that no longer exist. */
 function findAbandonedSettings(agents: readonly Agent[], settings: AgentCatalogOptions["settings"]): readonly string[] {
   const known = new Set(agents.map(({ name }) => name));
   return settings

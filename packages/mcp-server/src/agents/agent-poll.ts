@@ -1,8 +1,8 @@
 /** Options of {@link createAgentPoll}. */
 export type AgentPollOptions = {
-  /** Compares the files with the last change that was taken up; called at every interval, so it must be cheap */
+  /** Tells whether files have changed since the last `onChange`; called at every interval, so it must be cheap */
   readonly hasChanged: () => boolean;
-  /** Takes up changes; called once for changes that belong together */
+  /** Applies changes; called once for changes that belong together */
   readonly onChange: () => void;
   readonly report: (line: string) => void;
   /** Default: 2 s */
@@ -20,7 +20,7 @@ const INTERVAL_MS = 2_000;
 // Editors truncate, write and rename; a checkout changes many files.
 const QUIET_MS = 300;
 
-/** Creates a poll that keeps no process alive and never throws; why it is not a watch: ADR 12. */
+/** Creates a poll that keeps no process alive and never throws. ADR 12 says why it is not a watch. */
 export function createAgentPoll(options: AgentPollOptions): AgentPoll {
   const { hasChanged, intervalMs = INTERVAL_MS, onChange, report } = options;
   let polling: NodeJS.Timeout | undefined;

@@ -3,18 +3,18 @@ import type { PresetName } from "@budgie/egress/allow-list";
 /** A program that budgie knows how to run as an agent; docs/agents.md has the evidence. */
 export type AgentPreset = {
   readonly description: string;
-  /** The program that speaks ACP, and the arguments that make it */
+  /** The program, which speaks ACP with these arguments */
   readonly command: string;
   readonly args: readonly string[];
-  /** The variables that it needs where its user has no login in files */
+  /** The variables that it needs if its user has no login files */
   readonly env: readonly string[];
   /** The files with its login, below the user's home; left out where none is known */
   readonly login?: readonly string[];
   /** The hosts of its vendor */
   readonly allowPreset: PresetName;
-  /** The package that has the program, with its version; left out where npm has none */
+  /** The npm package of the program, with its version; left out if there is none */
   readonly npm?: string;
-  /** `budgie`: its turns are tests of budgie; `acp`: it answered an ACP client in a container; `no`: taken from documents alone */
+  /** `budgie`: its turns are tests of budgie; `acp`: it answered an ACP client in a container; `no`: known only from documentation */
   readonly tried: "budgie" | "acp" | "no";
 };
 

@@ -61,8 +61,8 @@ async function loadA2a(env: Host["env"]): Promise<Protocol> {
 }
 
 async function loadAcp({ sandbox }: Pick<Config, "sandbox">, env: Host["env"]): Promise<Protocol> {
-  // Imported late, since most servers have Kiro's agents alone.
-  const { createAcpProtocol, ALL_DEFINITIONS: hidden } = await import("@budgie/acp");
+  // Imported late, since most servers have only Kiro's agents.
+  const { createAcpProtocol, ALL_HIDDEN_PATHS: hidden } = await import("@budgie/acp");
   return createAcpProtocol({
     toProgram(agent, directory) {
       // Without a sandbox the program has the user's own home.
@@ -88,7 +88,7 @@ function toProgram({ file, model, name, program }: Agent, { env, hidden, home }:
   return { command: { argv, env: passed, projections: [], hidden, home, image }, permission, model };
 }
 
-/** An agent's own file takes precedence over the default model, and `--model` over the file. */
+/** Returns the models. An agent's own file takes precedence over the default model, and `--model` over the file. */
 function toModels({ model }: Config): KiroModels {
   if (model === undefined) return { model, defaultModel: DEFAULT_MODEL };
   return { model: model === "auto" ? undefined : model, defaultModel: undefined };

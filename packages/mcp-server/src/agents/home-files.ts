@@ -3,8 +3,8 @@ import { basename, dirname, join } from "node:path";
 import { BudgieError, isWithin, type Agent, type HomeFile } from "@budgie/core";
 
 /**
- * Returns the files for an agent's home. Throws `CONFIG_INVALID` for one in the workspace: an agent could put a link to another
- * file of the user's in its place.
+ * Returns the files for an agent's home. Throws `CONFIG_INVALID` for one in the workspace: an agent could replace it by a symlink
+ * to another file of the user.
  */
 export function toHomeFiles({ file: place, name, program }: Agent, directory: string): readonly HomeFile[] {
   const files = Object.entries(program?.home ?? {});
@@ -17,13 +17,13 @@ export function toHomeFiles({ file: place, name, program }: Agent, directory: st
   );
 }
 
-/** Tells whether a file, or the link to it, is in a folder. */
+/** Tells whether a file, or a symlink to it, is in a folder. */
 function isInside(file: string, folder: string): boolean {
   const entry = join(resolveLinks(dirname(file)), basename(file));
   return [entry, resolveLinks(file)].some((path) => isWithin(path, folder));
 }
 
-/** Resolves a path. The runner reports one that is missing. */
+/** Resolves a path; a missing one stays as it is, and the runner reports it. */
 function resolveLinks(path: string): string {
   try {
     return realpathSync(path);

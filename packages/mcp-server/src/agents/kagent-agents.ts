@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, loadAgents, type Agent } from "@budgie/core";
 import type { Config } from "../config/config.ts";
-import { findUnheldRemotes } from "../config/sandbox-options.ts";
+import { findRefusedRemotes } from "../config/sandbox-options.ts";
 import { fillHeaders } from "../elsewhere/header-variables.ts";
 import { toRemoteAgent } from "../elsewhere/remote-agent.ts";
 import type { KagentSection } from "../elsewhere/server-section.ts";
@@ -9,9 +9,9 @@ import type { Host } from "../process/host.ts";
 
 /** The agents of a kagent backend, as they come and go. */
 export type KagentAgents = {
-  /** Returns those of the last list. An agent that has not changed is the same object. */
+  /** Returns the agents in the last list. An unchanged agent is the same object. */
   readonly agents: () => readonly Agent[];
-  /** Asks for the list, and from then on every 30 s. Resolves when it is there, or after a short while without it. */
+  /** Fetches the list at once, and then every 30 s. Resolves with the first list, or after a short wait without it. */
   readonly start: () => Promise<void>;
   readonly close: () => void;
 };
@@ -19,7 +19,7 @@ export type KagentAgents = {
 export type KagentAgentsOptions = Pick<Host, "env" | "report"> & {
   /** The time between lists; default 30 s */
   readonly intervalMs?: number;
-  /** The time that the start waits for a list; default 2 s */
+  /** The time that `start` waits for a list; default 2 s */
   readonly waitMs?: number;
 };
 
@@ -27,7 +27,7 @@ const INTERVAL_MS = 30_000;
 const WAIT_MS = 2_000;
 const LIMIT_MS = 10_000;
 
-/** Creates the agents of a backend. One that does not answer keeps its agents, and is reported once until it answers again. */
+/** Creates the agents of a backend. A backend that does not answer keeps its agents, and is reported once until it answers again. */
 export function createKagentAgents(section: KagentSection, options: KagentAgentsOptions): KagentAgents {
   const { env, intervalMs = INTERVAL_MS, report, waitMs = WAIT_MS } = options;
   const end = new AbortController();
@@ -44,7 +44,7 @@ export function createKagentAgents(section: KagentSection, options: KagentAgents
     known = new Map(
       found.map(({ description, name, server: { namesContext, url } }) => {
         const key = JSON.stringify([name, description, url, namesContext]);
-        // The values of headers are looked up for each call.
+        // Variables in headers are expanded for each call.
         const remote = { url, headers: section.headers, allowRemote, namesContext };
         const about = description === "" ? `The agent ${name}.` : description;
         return [key, known.get(key) ?? toRemoteAgent(name, { ...remote, description: about, file: url })];
@@ -81,7 +81,7 @@ export function createKagentAgents(section: KagentSection, options: KagentAgents
   };
 }
 
-/** Returns the configuration whose agents are, whenever they are read, also those of the backend. */
+/** Returns the configuration with the backend's agents, which are looked up whenever its agents are read. */
 export function withPresentAgents(config: Config, kagent: KagentAgents | undefined): Config {
   if (kagent === undefined) return config;
   return {
@@ -93,12 +93,12 @@ export function withPresentAgents(config: Config, kagent: KagentAgents | undefin
 }
 
 /**
- * Returns the configuration of a command that is no server: its agents are also those that the backend has now. A backend that a
- * server would refuse is not asked.
+ * Returns the configuration of a command that is not a server, with the agents that the backend has now. Does not ask a backend
+ * that a server would refuse.
  */
 export async function withKagentAgents(config: Config, host: Pick<Host, "env" | "report">): Promise<Config> {
   if (config.kagent === undefined) return config;
-  const [refusal] = findUnheldRemotes({ ...config, configuredAgents: [] });
+  const [refusal] = findRefusedRemotes({ ...config, configuredAgents: [] });
   if (refusal !== undefined) {
     host.report(refusal);
     return { ...config, kagent: undefined };

@@ -18,7 +18,7 @@ export function loadTools(config: Config, { home, report }: Pick<Host, "home" | 
   const loaded = loadAgents(config);
   const { agents, problems } = loaded;
   for (const problem of problems) report(problem);
-  // Without the directory, the problem was reported.
+  // A missing directory is among the problems above.
   if (agents.length === 0 && (loaded.files.size > 0 || problems.length === 0)) {
     report(`No sub-agents in "${config.agentsDir}": a description there must begin with "sub-agent:".`);
   }

@@ -2,8 +2,8 @@ import type { Owner, Runner, RunnerSession } from "@budgie/core";
 import type { Config } from "../config/config.ts";
 
 /**
- * Opens the place of agents that run elsewhere, where no process starts: their sessions are folders with the ids of conversations, on
- * this machine also with `--sandbox`. Resolves to `undefined` if the configuration has no such agent.
+ * Opens a runner for agents that run elsewhere. It starts no process: their sessions are folders with the ids of conversations, on
+ * this machine even with `--sandbox`. Resolves to `undefined` if the configuration has no such agent.
  */
 export async function openElsewhere(config: Config, owner: Owner, runner: Runner): Promise<Runner | undefined> {
   const { configuredAgents = [], kagent, sandbox } = config;

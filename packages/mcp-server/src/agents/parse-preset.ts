@@ -2,7 +2,7 @@ import { BudgieError } from "@budgie/core";
 import { didYouMean } from "../terminal/did-you-mean.ts";
 import { AGENT_PRESET_NAMES, type AgentPresetName } from "./agent-presets.ts";
 
-/** Returns the preset of a name. Throws `CONFIG_INVALID` for another, with the most similar names. */
+/** Parses the name of a preset. Throws `CONFIG_INVALID` for an unknown one, with the most similar names. */
 export function parsePreset(name: string): AgentPresetName {
   const found = AGENT_PRESET_NAMES.find((preset) => preset === name);
   if (found !== undefined) return found;

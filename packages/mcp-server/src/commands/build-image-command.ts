@@ -58,7 +58,7 @@ function refuseBadTag(tag: string): void {
 
 const DOCKERFILE = "Dockerfile";
 
-// The bundle has a copy of the checkout's.
+// The bundle's copy of the checkout's build context
 const OWN = fileURLToPath(new URL("../../dist/bundle/sandbox-image", import.meta.url));
 
 /** Finds the build context: the named folder, or budgie's own. */
@@ -79,10 +79,10 @@ function parseBuildArg(text: string): readonly [string, string] {
 
 type BuildArgs = Readonly<Record<string, string>>;
 
-// It has the npm that budgie's own base lacks.
+// Unlike budgie's own base, it has npm.
 const BASE_WITH_NPM = "node:22-bookworm-slim";
 
-/** Returns the build arguments with those that put the programs of presets into the image. */
+/** Adds the build arguments that install the programs of presets. */
 function withPrograms(presets: readonly AgentPresetName[], given: BuildArgs): BuildArgs {
   if (presets.length === 0) return given;
   const packages = presets.map(toPackage);
@@ -101,7 +101,7 @@ function toPackage(name: AgentPresetName): string {
   );
 }
 
-/** Throws for a Dockerfile of another budgie, or of the user, which would build an image without the programs. */
+/** Throws for a Dockerfile without this build argument, which would build an image without the programs. */
 function refuseOldRecipe(contextDir: string): void {
   const file = join(contextDir, DOCKERFILE);
   if (readFileSync(file, "utf8").includes(PACKAGES)) return;

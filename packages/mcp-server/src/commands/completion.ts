@@ -46,7 +46,7 @@ complete -c budgie -f -a '(__budgie_complete)'
 `,
 } as const;
 
-/** Returns the words that the last word of a command line may become. Without any, a shell completes files. */
+/** Returns the completions of a command line's last word. Without any, a shell completes files. */
 function complete(program: Command, line: readonly string[], words: CompletionWords): readonly string[] {
   const before = line.slice(0, -1);
   const current = line.at(-1) ?? "";

@@ -75,7 +75,7 @@ function collectSettings(program: Command, host: Host): Settings {
   };
 }
 
-/** Returns the section with all values of headers hidden but those that only name a variable, with a scheme or without. */
+/** Hides the values of headers, except those that only name a variable, with or without a scheme. */
 function withoutSecrets(section: KagentSection): KagentSection {
   const shown = Object.entries(section.headers).map(([name, value]) => [
     name,

@@ -6,7 +6,7 @@ import type { GcOptions } from "../garbage/gc-command.ts";
 
 type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json" | "legacy">> & Pick<GcOptions, "olderThan">;
 
-/** Adds `budgie gc`, which was called `gc-volumes` first. */
+/** Adds `budgie gc`, formerly `gc-volumes`. */
 export function addGc(program: Command, run: (options: GcOptions) => Promise<void>): void {
   program
     .command("gc")

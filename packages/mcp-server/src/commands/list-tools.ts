@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
-import { findUnheldRemotes } from "../config/sandbox-options.ts";
+import { findRefusedRemotes } from "../config/sandbox-options.ts";
 import type { Host } from "../process/host.ts";
 import { withKagentAgents } from "../agents/kagent-agents.ts";
 import { loadTools } from "../agents/load-tools.ts";
@@ -18,7 +18,7 @@ export type ListToolsOptions = {
 /** Runs `budgie list-tools`: prints the tools as a client gets them, or the cost of each mode. */
 export async function listTools(given: Config, { json, stats }: ListToolsOptions, host: Host): Promise<number> {
   const config = await withKagentAgents(given, host);
-  for (const refusal of findUnheldRemotes(config)) host.report(refusal);
+  for (const refusal of findRefusedRemotes(config)) host.report(refusal);
   const { accepted, tools } = loadTools(config, host);
   if (!stats) {
     const definitions = toDefinitions(tools, config);

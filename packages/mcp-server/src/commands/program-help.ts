@@ -31,7 +31,7 @@ function toWidth({ columns = USUAL_WIDTH }: Host): number {
   return Math.min(columns, MOST_WIDTH);
 }
 
-/** Has the program's help fit on a screen, and the help of `serve` show all options. Called after commands were added. */
+/** Makes the program's help fit on a screen, and the help of `serve` show all options. Called after commands were added. */
 export function configureHelp(program: Command, serve: Command): void {
   const own = program.options.filter((option) => option.long === "--version");
   program.configureHelp({ ...program.configureHelp(), formatHelp: toShortHelp });

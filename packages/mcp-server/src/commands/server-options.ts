@@ -147,7 +147,7 @@ export function append(value: string, previous: readonly string[] = []): readonl
   return [...previous, ...value.split(",")];
 }
 
-/** Adds a path to those before it. Only in a variable a comma separates two paths, since a path may contain one. */
+/** Appends a path. A comma separates paths only in a variable, since a path may contain one. */
 function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }

@@ -1,7 +1,7 @@
 import type { Command, CommanderError } from "commander";
 import { BudgieError } from "@budgie/core";
 
-/** Has a command and all below it throw `CONFIG_INVALID` for wrong usage, with the way to the nearest help. */
+/** Makes a command and all below it throw `CONFIG_INVALID` for wrong usage, with a pointer to the nearest help. */
 export function refuseWrongUsage(command: Command, parents: readonly string[] = []): void {
   const path = [...parents, command.name()];
   command.exitOverride((error) => {
@@ -10,7 +10,7 @@ export function refuseWrongUsage(command: Command, parents: readonly string[] = 
   for (const child of command.commands) refuseWrongUsage(child, path);
 }
 
-/** Returns whether an error of commander stands for help or a version that it printed. */
+/** Tells whether commander threw only because it printed help or a version. */
 export function isPrinted(error: unknown): boolean {
   return PRINTED.has((error as CommanderError | undefined)?.code ?? "");
 }

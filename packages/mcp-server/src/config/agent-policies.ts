@@ -67,8 +67,8 @@ type AgentOptions = {
 };
 
 /**
- * Throws `CONFIG_INVALID` for a section or a rate of an unknown agent: a mistyped name would leave the real one unrestricted. Throws
- * it too for a section of an agent elsewhere that nothing would enforce.
+ * Throws `CONFIG_INVALID` for a section or a rate of an unknown agent: a mistyped name would leave the real one unrestricted. Also
+ * throws it for the section of an agent elsewhere that nothing would enforce.
  */
 export function refuseUnknownAgents(options: AgentOptions, agents: readonly Agent[]): void {
   const { config: file = "", maxTurnsPerMinute, policies } = options;
@@ -76,8 +76,8 @@ export function refuseUnknownAgents(options: AgentOptions, agents: readonly Agen
   const expected = [...known, ...listAwaited(options, agents)];
   refuseUnknownRates(maxTurnsPerMinute, expected);
   const here = new Set(agents.filter(({ remote }) => remote === undefined).map(({ name }) => name));
-  const unheld = agents.find((agent) => !here.has(agent.name) && isUnheld(agent, policies));
-  if (unheld !== undefined) throw new BudgieError("CONFIG_INVALID", toUnheldText(unheld));
+  const unenforced = agents.find((agent) => !here.has(agent.name) && isUnenforced(agent, policies));
+  if (unenforced !== undefined) throw new BudgieError("CONFIG_INVALID", toUnenforcedText(unenforced));
   const unknown = [...policies.agents.keys()].find((name) => !expected.includes(name));
   if (unknown === undefined) return;
   throw new BudgieError(
@@ -87,7 +87,7 @@ export function refuseUnknownAgents(options: AgentOptions, agents: readonly Agen
   );
 }
 
-/** Returns a sentence for each agent that has settings, and that a backend may have when it answers. */
+/** Returns a sentence for each agent that has settings and is missing, if a backend may add it later. */
 export function findAwaitedAgents(options: AgentOptions, agents: readonly Agent[]): readonly string[] {
   return listAwaited(options, agents).map(
     (name) =>
@@ -102,14 +102,14 @@ function listAwaited({ hasBackend, maxTurnsPerMinute, policies }: AgentOptions, 
   return hasBackend === true ? [...named].filter((name) => name.includes(".") && !known.has(name)) : [];
 }
 
-/** Returns true for an agent elsewhere whose section asks for more than a timeout, which nothing would enforce there. */
-export function isUnheld({ name, remote }: Agent, { agents, ceiling }: Policies): boolean {
+/** Tells whether the section of an agent elsewhere asks for more than a timeout: nothing would enforce that there. */
+export function isUnenforced({ name, remote }: Agent, { agents, ceiling }: Policies): boolean {
   const policy = remote && agents.get(name);
   return policy !== undefined && !isDeepStrictEqual({ ...policy, timeoutMs: ceiling.timeoutMs }, ceiling);
 }
 
-/** Returns a sentence on an agent that {@link isUnheld}. */
-export function toUnheldText({ file, name }: Agent): string {
+/** Returns the sentence on an agent for which {@link isUnenforced} is true. */
+export function toUnenforcedText({ file, name }: Agent): string {
   return (
     `The agent "${name}" ("${file}") runs elsewhere, where nothing enforces its section in the configuration file. ` +
     `Keep only "timeout" and "maxConcurrent" there.`

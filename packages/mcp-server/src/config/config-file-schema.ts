@@ -114,7 +114,7 @@ const mcpServers = z
 
 export type McpSection = z.infer<typeof mcpServers>[string];
 
-/** The section of an agent of Kiro's, of a program that speaks ACP, or of a server that speaks A2A. */
+/** The section of a Kiro agent, of a program that speaks ACP, or of a server that speaks A2A. */
 export const agentSection = z.discriminatedUnion(
   "protocol",
   [
@@ -198,7 +198,7 @@ export function toConfigFileSchema() {
   );
 }
 
-/** Returns the schema of an option's value in JSON: a switch is a boolean there, and a number is one. */
+/** Returns the schema of an option's value in JSON, with booleans for switches, and numbers instead of text. */
 function toFileForm(key: ConfigKey): z.ZodType {
   const schema = configSchema.shape[key];
   const read = (text: string): unknown => schema.safeParse(text).data;
@@ -221,7 +221,7 @@ function describeAll<Shape extends Partial<Record<ConfigKey, z.ZodType>>>(shape:
   return Object.fromEntries(described) as Shape;
 }
 
-/** Returns an option's help text without what is true only on the command line. */
+/** Returns an option's help text, without the parts that apply only to the command line. */
 function toDescription(key: ConfigKey): string {
   return (configSchema.shape[key].description ?? "").replace("; repeatable", "").replace(/; --no-.*/, "");
 }

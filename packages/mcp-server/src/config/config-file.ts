@@ -99,7 +99,7 @@ const PATHS: ReadonlySet<ConfigKey> = new Set([
   "httpTokenFile",
 ]);
 
-/** Returns the options that the checked content sets, without the defaults that its schema knows. */
+/** Returns the options that the checked content sets, without the schema's defaults. */
 function toOptions(content: Readonly<Record<string, unknown>>, place: Parameters<typeof toAbsolutePath>[1]) {
   const toValue = (key: ConfigKey, value: unknown): unknown => {
     if (typeof value === "number") return String(value);

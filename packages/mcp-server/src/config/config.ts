@@ -74,7 +74,7 @@ type FilledIn = "contextSummaryPrompt" | "kiroDataDir" | "stateDir" | "systemPro
 type Values = { readonly [Key in ConfigKey]?: unknown };
 
 /**
- * Checks the options, and those of the configuration file that they name. `defaults` holds where neither gives a value. Throws
+ * Checks the options, and those of the configuration file that they name. `defaults` apply where neither gives a value. Throws
  * `CONFIG_INVALID` naming the option, its value and what was expected.
  */
 export function parseConfig(values: Values, host: Host, defaults: Values = {}): Config {
@@ -125,11 +125,11 @@ type Source = {
   readonly content: ConfigFile;
   /** The values of the options, the file's included */
   readonly given: Values;
-  /** Returns the name of an option in messages, by its place. */
+  /** Returns the name of an option for messages, which depends on its source. */
   readonly toName: (key: ConfigKey) => string;
 };
 
-/** Loads the configuration file, and puts the options before it. */
+/** Loads the configuration file, and merges it with the options, which take precedence. */
 export function loadSource(values: Values, host: Host, defaults: Values = {}): Source {
   const file = toConfigFile(values, host);
   const content = loadConfigFile(file, host.home);
@@ -203,7 +203,7 @@ function toConfigError({ issues: [issue] }: z.ZodError, values: Readonly<Record<
   );
 }
 
-/** Returns an absolute path, or a bare name, which is searched on the PATH. Agents start in other folders. */
+/** Returns an absolute path, since agents start in other folders. A bare name stays, and is searched on the PATH. */
 function toBinary(binary: string, host: Host): string {
   return binary.includes("/") ? toAbsolutePath(binary, host) : binary;
 }

@@ -38,6 +38,6 @@ function refuseAll(wishes: EgressWishes, toSource: (key: Key) => string): Egress
 export function needsSandbox(option: string): BudgieError {
   return new BudgieError(
     "CONFIG_INVALID",
-    `Without --sandbox nothing can hold an agent to ${option}. Add --sandbox, or leave it out.`,
+    `Without --sandbox nothing can enforce ${option}. Add --sandbox, or leave it out.`,
   );
 }

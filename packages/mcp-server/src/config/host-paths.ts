@@ -20,7 +20,7 @@ export function findExistingFile(
   return file === undefined ? undefined : refuseMissing(toAbsolutePath(file, place), { kind: "file", option });
 }
 
-/** Returns a path that exists. Throws `CONFIG_INVALID` for another. */
+/** Returns the path. Throws `CONFIG_INVALID` if it does not exist. */
 export function refuseMissing(
   path: string,
   { kind, option }: { readonly kind: "directory" | "file"; readonly option: string },

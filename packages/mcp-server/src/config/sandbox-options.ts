@@ -3,8 +3,8 @@ import type { Config } from "./config.ts";
 import type { Host } from "../process/host.ts";
 
 /**
- * Checks the sandbox options. Throws `CONFIG_INVALID` for sandbox options without `--sandbox`, for `--env` and agents elsewhere with it and, as root, for
- * `--sandbox` without `--allow-root`: root may use every directory.
+ * Checks the sandbox options. Throws `CONFIG_INVALID` for them without `--sandbox`. With it, throws for `--env`, for agents
+ * elsewhere without `allowRemote`, and for root without `--allow-root`, since root may use every directory.
  */
 export function checkSandboxOptions(config: Config, { uid }: Pick<Host, "uid">): void {
   const {
@@ -13,7 +13,7 @@ export function checkSandboxOptions(config: Config, { uid }: Pick<Host, "uid">):
     sandbox,
   } = config;
   if (!sandbox) return refuseWithoutSandbox(config);
-  const [remote] = findUnheldRemotes(config);
+  const [remote] = findRefusedRemotes(config);
   if (remote !== undefined) throw new BudgieError("CONFIG_INVALID", remote);
   if (variable !== undefined) {
     throw new BudgieError(
@@ -28,12 +28,12 @@ export function checkSandboxOptions(config: Config, { uid }: Pick<Host, "uid">):
   );
 }
 
-/** Returns a sentence for each agent elsewhere, or for all of a backend, that a server with `--sandbox` refuses at its start. */
-export function findUnheldRemotes({ configuredAgents = [], kagent, sandbox }: Config): readonly string[] {
+/** Returns a sentence for each agent elsewhere, and for a backend, that keeps a server with `--sandbox` from starting. */
+export function findRefusedRemotes({ configuredAgents = [], kagent, sandbox }: Config): readonly string[] {
   if (!sandbox) return [];
   const found = configuredAgents.filter(({ remote }) => remote?.allowRemote === false);
   return [
-    ...(kagent?.allowRemote === false ? [UNHELD_KAGENT] : []),
+    ...(kagent?.allowRemote === false ? [REFUSED_KAGENT] : []),
     ...found.map(
       ({ file, name }) =>
         `The agent "${name}" (${file}) runs elsewhere, where --sandbox does not hold it. Add "allowRemote": true to its section, or take it out.`,
@@ -41,7 +41,7 @@ export function findUnheldRemotes({ configuredAgents = [], kagent, sandbox }: Co
   ];
 }
 
-const UNHELD_KAGENT =
+const REFUSED_KAGENT =
   'The agents of "kagent" run elsewhere, where --sandbox does not hold them. Add "allowRemote": true to it, or take it out.';
 
 function refuseWithoutSandbox({

@@ -12,5 +12,8 @@ export type NamingOptions = {
   readonly tools: ToolMode;
 };
 
-/** The time after which a call is answered before its agent has finished: in milliseconds, or `auto` by the client's known timeout. */
+/**
+ * The time after which a call is answered before its agent has finished: milliseconds, `auto` to go by the client's known timeout,
+ * or `never`.
+ */
 export type SoftDeadline = number | "auto" | "never";

@@ -3,18 +3,18 @@ import { didYouMean } from "../terminal/did-you-mean.ts";
 import { configSchema } from "./config-schema.ts";
 import { toVariable } from "./option-names.ts";
 
-/** Lists a warning for each variable that looks like an option of budgie, and is none. */
+/** Returns a warning for each variable that looks like an option of budgie, but is not. */
 export function listUnknownVariables(env: NodeJS.ProcessEnv): readonly string[] {
   const own = [...Object.keys(configSchema.shape).map(toVariable), ...Object.values(NESTING_VARIABLES), ...OTHERS];
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !own.includes(name) && !OF_TESTS.test(name))
     .toSorted()
-    .map((name) => `The variable ${name} is none of budgie's, and ignored.${toHint(name, own)}`);
+    .map((name) => `The variable ${name} is not one of budgie's, and is ignored.${toHint(name, own)}`);
 }
 
 const PREFIX = "BUDGIE_";
 
-/** Compares what follows the prefix, which makes all variables similar. */
+/** Compares names without their prefix, which makes all variables similar. */
 function toHint(name: string, own: readonly string[]): string {
   const [word = "", ...words] = [name, ...own].map((variable) => variable.slice(PREFIX.length));
   return didYouMean(word, words).replaceAll(/"(?=\w)/g, `"${PREFIX}`);

@@ -8,8 +8,8 @@ export function listVariables(headers: RemoteAgent["headers"]): readonly string[
 }
 
 /**
- * Returns headers with the variables' values. Throws `LOGIN_REQUIRED` for a variable that is not set, and for one whose value no header
- * can have; the error has no value.
+ * Returns headers with their variables expanded. Throws `LOGIN_REQUIRED` for a variable that is not set, and for a value that no
+ * header can have; the error does not contain the value.
  */
 export function fillHeaders(
   headers: RemoteAgent["headers"],

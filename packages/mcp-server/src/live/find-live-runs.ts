@@ -61,7 +61,7 @@ export async function* askRun(owner: OwnerRecord, request: RunRequest, signal: A
   }
 }
 
-/** Finds the run whose id begins like this. Throws `RUN_NOT_FOUND` if there is none, or more than one. */
+/** Finds the run whose id begins with `id`. Throws `RUN_NOT_FOUND` if there is none, or more than one. */
 export function findLiveRun({ runs, silent }: Pick<FoundRuns, "runs" | "silent">, id: string): FoundRun {
   const [run, ...others] = id === "" ? [] : runs.filter(({ runId }) => runId.startsWith(id));
   if (run === undefined) {

@@ -21,7 +21,7 @@ export type LiveRuns = {
 };
 
 type Followed = {
-  /** `undefined` until the call was checked, since a caller chooses its words */
+  /** `undefined` until the call was checked, since the caller chooses the agent's name */
   place: TurnProgress | undefined;
   readonly facts: Pick<LiveRun, "client" | "directory" | "startedMs">;
   readonly output: RunOutput;
@@ -33,7 +33,7 @@ type Followed = {
 
 const LONGEST_NAME = 100;
 
-/** Creates the table of the turns that run in this process. `countAhead` counts what is kept ready for others. */
+/** Creates the table of the turns that run in this process. `countAhead` counts the sessions and turns kept ready. */
 export function createLiveRuns(
   isolationOf: (agent: string) => Isolation,
   countAhead: () => AheadCount | undefined = () => undefined,
@@ -114,7 +114,7 @@ function createFollowed(facts: Followed["facts"]): Followed {
   return { place: undefined, facts, output: createRunOutput(), stop: new AbortController(), ended, end };
 }
 
-/** Adds to the error of a cancelled turn that its caller did not cancel it. */
+/** Notes in the error of a cancelled turn that the user stopped it, not its caller. */
 function addStop(error: unknown): void {
   if (!(error instanceof BudgieError) || error.code !== "CANCELLED") return;
   error.message += ' The user stopped it with "budgie stop".';

@@ -13,10 +13,10 @@ export type RunOutput = {
 // A run's output is kept in memory for as long as it runs.
 const KEPT_BYTES = 256 * 1024;
 
-/** Creates the output of a run, without any. */
+/** Creates the output of a run, which is empty at first. */
 export function createRunOutput(): RunOutput {
   const followers = new Set<RunOutput["add"]>();
-  // Bytes, since texts of a gigabyte of output would grow the heap.
+  // Bytes, since strings of a gigabyte of output would grow the heap.
   const tail = createTail(KEPT_BYTES);
   let bytes = 0;
 

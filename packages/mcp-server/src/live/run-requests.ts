@@ -3,7 +3,7 @@ import { z } from "zod";
 /** A request to the budgie that runs turns, sent through its owner's lock. */
 export type RunRequest = z.infer<typeof runRequest>;
 
-// They are printed, and any process of this user could pretend to be a budgie.
+// Restricted, since they are printed, and any process of this user could pose as a budgie.
 const id = z.string().regex(/^[\da-f-]{1,36}$/);
 const outcome = z.string().regex(/^\w{1,40}$/);
 

@@ -1,6 +1,6 @@
 import type { Host } from "./host.ts";
 
-/** Names the variables that the entry of budgie in its client's configuration sets, as far as they are for agents. */
+/** Lists the variables that budgie's entry in its client's configuration sets, without those that are not for agents. */
 export function toEntryVariables(env: Host["env"], clientEnv: Host["env"] | undefined): readonly string[] {
   if (clientEnv === undefined) return [];
   return Object.keys(env).filter((name) => env[name] !== clientEnv[name] && !NOT_FOR_AGENTS.test(name));
@@ -21,6 +21,6 @@ export function toLeftOutNotice(env: Host["env"], passed: Readonly<Record<string
   return [`Agents do not get these variables: ${named}${rest}. Pass on what they need with --env NAME.`];
 }
 
-// Most others say how a terminal or a desktop looks.
+// Most others describe a terminal or a desktop.
 const MISSED =
   /^(?:SSH_AUTH_SOCK|KUBECONFIG|VIRTUAL_ENV|PYTHONPATH|GOPATH|(?:AWS|AZURE|DOCKER|GH|GITHUB|GITLAB|GOOGLE|NPM)_\w+|\w+_(?:HOME|KEY|PASSWORD|SECRET|TOKEN|URL))$/;

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 /**
- * Reads the environment with which the MCP client was started that started this program, perhaps through a launcher such as
- * npx. `undefined` if it is unknown: without `/proc`, and below a shell, whose user exports variables later.
+ * Reads the environment of the MCP client that started this program, perhaps through a launcher such as npx. `undefined` if it is
+ * unknown: without `/proc`, and below a shell, whose user exports variables later.
  */
 export function readClientEnvironment(parentPid: number, procDir = "/proc"): NodeJS.ProcessEnv | undefined {
   try {

@@ -11,13 +11,13 @@ export type Host = {
   /** The process's user id; `undefined` on Windows */
   readonly uid: number | undefined;
   readonly stdin: Readable;
-  /** A person types there */
+  /** True if a person types there */
   readonly stdinIsTerminal: boolean;
   /** Carries only JSON-RPC if budgie is a server over stdio */
   readonly stdout: Writable;
   /** The terminal's width in characters; `undefined` when stdout is not one */
   readonly columns: number | undefined;
-  /** The same of stderr */
+  /** The same for stderr */
   readonly stderrColumns: number | undefined;
   /** For a line that changes; everything else goes through `report` */
   readonly stderr: Pick<Writable, "write">;

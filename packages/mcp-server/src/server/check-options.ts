@@ -5,8 +5,8 @@ import { refuseForStdio } from "./http-options.ts";
 import { toAllowedRoots } from "./workspace-rules.ts";
 
 /**
- * Checks the options that a server refuses whatever its engine, agents and environment are. Throws `CONFIG_INVALID` for one that
- * it would not start with.
+ * Checks the options that depend on no engine, agents or environment. Throws `CONFIG_INVALID` for one that a server would not start
+ * with.
  */
 export function checkOptions(config: Config, host: Pick<Host, "uid">): void {
   if (config.transport === "stdio") refuseForStdio(config);

@@ -12,9 +12,9 @@ import { withStickySessions } from "./sticky-sessions.ts";
 /** Options that all clients share. */
 export type ClientsOptions = {
   readonly tools: () => readonly Tool[];
-  /** A budgie that may start no agents offers no tools, and refuses calls of those that a client knows all the same */
+  /** A budgie that is nested too deeply offers no tools, and refuses calls of those that a client still knows */
   readonly nesting: Nesting;
-  /** Returns the turns of a client that gives itself this name */
+  /** Returns the turns of a client with this self-given name */
   readonly runTurn: (name: () => string | undefined) => RunTurn;
   readonly sessions: Pick<SessionStore, "end">;
   /** `true` if several clients connect, which must not find each other's sessions */

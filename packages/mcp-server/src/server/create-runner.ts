@@ -5,7 +5,7 @@ import { toEntryVariables, toLeftOutNotice } from "../process/agent-environment.
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
 
-/** Creates the runner of checked options. The other one is never loaded, nor used as a fallback. */
+/** Creates the runner that the checked options select. The other one is never loaded, nor used as a fallback. */
 export async function createRunner(config: Config, host: Host, owner: Owner): Promise<Runner> {
   refuseMissingKey(config, host);
   const {

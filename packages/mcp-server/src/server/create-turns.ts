@@ -32,7 +32,7 @@ import { loadWorkspaceRules } from "./workspace-rules.ts";
 /** The parts that run turns, for a server and for `budgie run`. */
 export type Turns = {
   readonly catalog: AgentCatalog;
-  /** Returns the turns of a client that gives itself this name. Other processes of this user can list and stop them */
+  /** Returns the turns of a client with this self-given name. Other processes of this user can list and stop them */
   readonly runTurn: (client: () => string | undefined) => RunTurn;
   readonly runLog: RunLogFile;
   readonly register: SessionRegisterFile;

@@ -52,7 +52,7 @@ function checkToken(text: string, source: string): string {
   }
   if (token.length > LONGEST || !FORM.test(token)) {
     throw invalid(
-      `${source} has a token that is none: expected at most ${LONGEST} letters, digits and "-._~+/", with "=" at the end at most.`,
+      `${source} has an invalid token: expected at most ${LONGEST} letters, digits and "-._~+/", with "=" at the end at most.`,
     );
   }
   return token;
@@ -65,10 +65,10 @@ function readToken(file: string): string {
     descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     const stats = fstatSync(descriptor);
     if (!stats.isFile() || stats.size > 2 * LONGEST)
-      throw invalid(`"${file}" of --http-token-file is no file with a token.`);
+      throw invalid(`"${file}" of --http-token-file is not a file with a token.`);
     if ((stats.mode & OTHERS) !== 0 && process.platform !== "win32") {
       throw invalid(
-        `Others than its owner may use the file "${file}" of --http-token-file. "chmod 600" keeps it from them; then choose a new token.`,
+        `Other users can read or change the file "${file}" of --http-token-file. Run "chmod 600" on it, and choose a new token.`,
       );
     }
     return readFileSync(descriptor, "utf8");

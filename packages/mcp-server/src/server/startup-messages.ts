@@ -7,7 +7,7 @@ type Served = {
   readonly runner: Pick<Runner, "isolation" | "notices">;
   readonly nesting: Nesting;
   readonly toolCount: number;
-  /** Reason for calls to fail for want of SQLite */
+  /** The problem with SQLite that makes calls fail; `undefined` if there is none */
   readonly sqliteProblem: string | undefined;
 };
 

@@ -8,7 +8,7 @@ export function didYouMean(word: string, names: readonly string[]): string {
   return found.length === 0 ? "" : ` Did you mean ${found.map((name) => `"${name}"`).join(" or ")}?`;
 }
 
-/** Returns the names that the command line's library would suggest. Its comparison is reachable only through unknown commands. */
+/** Returns the names that commander would suggest. Its comparison is reachable only through unknown commands. */
 function findSimilar(word: string, names: readonly string[]): readonly string[] {
   const silent = { outputError: () => undefined, writeOut: () => undefined };
   const program = new Command().helpCommand(false).helpOption(false).exitOverride().configureOutput(silent);

@@ -22,7 +22,7 @@ describe("an agent in a sandbox and its MCP servers", () => {
     const shell = { ...toShellServer(), env: { KEY: "$KEY" } };
     const mcp = { shell: { env: ["KEY"] } };
     const { ask, client } = await startCoder(user, { mcpServers: { shell }, mcp, env: { KEY: "canary" } });
-    // A turn that lasts until its caller hears of the server.
+    // The turn lasts until its caller hears of the server.
     const call = { prompt: "[[run: until test -e heard; do sleep 0.1; done]]", directory: user.workspace };
     const onprogress = ({ message }: { readonly message?: string | undefined }): void => {
       if (message?.includes("shell: 1 tool") === true) writeFileSync(join(user.workspace, "heard"), "");

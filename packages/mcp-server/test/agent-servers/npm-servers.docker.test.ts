@@ -108,7 +108,7 @@ async function startOnHttp(): Promise<AsyncDisposable & { readonly url: string }
   const env = { PATH: process.env["PATH"], PORT: String(port) };
   const child = spawn(process.execPath, [EVERYTHING, "streamableHttp"], { env, stdio: ["ignore", "ignore", "pipe"] });
   const exited = once(child, "exit");
-  // It writes once that it listens.
+  // The server writes to stderr once it listens.
   await once(child.stderr, "data");
   return {
     url: `http://127.0.0.1:${port}/mcp`,

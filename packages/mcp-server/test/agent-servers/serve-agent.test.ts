@@ -11,7 +11,7 @@ import { toSilentHost } from "../helpers/to-silent-host.ts";
 
 const ANSWER = { response: "", file: undefined, denied: [], warnings: [], exit: {} as never };
 
-/** Prepares turns of an agent whose section allows servers, in a sandbox that can reach budgie or not. */
+/** Prepares turns of an agent whose section allows servers, in a sandbox that can reach budgie unless `canReach` is false. */
 async function setUp({ args = {}, canReach = true, file = {}, mcp, protocol = async () => ANSWER }: Setting) {
   const home = mkdtempSync(join(tmpdir(), "budgie-mcp-"));
   const host = toSilentHost({ home, cwd: home, env: { HOME: home } });
@@ -36,7 +36,7 @@ async function setUp({ args = {}, canReach = true, file = {}, mcp, protocol = as
     return protocol();
   };
   const serveAgent = withAgentServers(seen, { config, host, runner, instance: "test", shared });
-  /** Runs a turn of an agent whose file names servers, in one of two sessions. Returns its answer and the file that it saw. */
+  /** Runs a turn of an agent whose file names servers, in one of two sessions. Returns the answer and the file that the agent saw. */
   async function turn(mcpServers: object, number: 0 | 1 = 0) {
     const includeMcpJson = Object.keys(mcpServers).length > 0;
     writeFileSync(agent.file, JSON.stringify({ name: "coder", prompt: "Code.", includeMcpJson, mcpServers }));
@@ -67,7 +67,7 @@ type Setting = {
   readonly canReach?: boolean;
   readonly protocol?: () => ReturnType<Protocol>;
   readonly args?: object;
-  /** Of the configuration file */
+  /** More fields of the configuration file */
   readonly file?: object;
 };
 
@@ -79,7 +79,7 @@ describe("an agent with MCP servers", () => {
 
     const { mcpServers, offered, shown, warnings } = await setting.turn(servers);
 
-    // Over ACP, Kiro would have them twice.
+    // Offered over ACP as well, Kiro would have the servers twice.
     expect(offered).toBeUndefined();
     expect(shown).toEqual({
       name: "coder",
@@ -129,7 +129,7 @@ describe("an agent with MCP servers", () => {
     const fourth = await setting.turn({ other: { url: far.url } });
 
     expect(second.shown).toEqual(first.shown);
-    // A container that waits for the second turn has it mounted.
+    // A container that waits for the second turn has the same file mounted.
     expect(second.written).toEqual(first.written);
     expect(third.shown).not.toEqual(first.shown);
     expect(setting.services).toHaveLength(2);
@@ -159,7 +159,7 @@ describe("an agent with MCP servers", () => {
 
     expect(far.sessions()).toBe(during);
     await setting.services[0]?.[Symbol.asyncDispose]();
-    // A server hears of a session's end at the latest with the connection's.
+    // A server learns of a session's end no later than of the connection's.
     await expect.poll(far.sessions).toBe(after);
     await closeShared(setting.shared);
     await expect.poll(far.sessions).toBe(atEnd);
@@ -200,7 +200,7 @@ describe("an agent with MCP servers", () => {
       .poll(async () => (await setting.turn(servers)).warnings)
       .toEqual([
         'The MCP server "closed" wants a login: the user can run "budgie mcp login closed --agent coder".',
-        'The tools of the MCP server "open" are not those that were approved: the user can run "budgie mcp tools open --agent coder".',
+        'The tools of the MCP server "open" differ from the approved ones: the user can run "budgie mcp tools open --agent coder".',
       ]);
   });
 

@@ -18,7 +18,7 @@ type Setting = {
   /** The servers of the user's settings */
   readonly mcpServers: object;
   readonly args?: object;
-  /** The program takes no servers, which it says after this */
+  /** Makes the program refuse its servers once this has resolved; default it takes them */
   readonly refusesAfter?: (turn: number) => Promise<void>;
 };
 
@@ -140,7 +140,7 @@ describe("a program with MCP servers", () => {
   it("that takes none keeps them from running, which each result says", async () => {
     await using far = await startMockServer({ tools: [{ name: "echo" }] });
     const refusesAfter = async (turn: number): Promise<void> => {
-      // A session that its client has not heard of cannot be ended.
+      // A client cannot end a session before it knows the session's id.
       const isHeardOf = (): boolean => far.requests.some(({ headers }) => headers["mcp-session-id"] !== undefined);
       if (turn === 1) await expect.poll(isHeardOf).toBe(true);
     };
@@ -154,7 +154,7 @@ describe("a program with MCP servers", () => {
       expect(answer.mcpServers).toMatchObject([{ name: "far", state: "error", tools: 0, error }]);
       expect(answer.warnings).toEqual([`The MCP server "far" could not be used: ${error}.`]);
     }
-    // Another address would cost a start of the program.
+    // With another address, the program would have to be started again.
     expect(second.offered).toEqual(first.offered);
     await expect.poll(far.sessions).toBe(0);
   });

@@ -17,7 +17,7 @@ it.each([
     const { ask } = await startCoder(user, {
       mcpServers: { shell: toShellServer() },
       mcp: { shell: section },
-      // Nothing is made ahead, so that it starts only what turns need.
+      // Makes nothing ahead, so that only what turns need is started.
       args: ["--ahead", "0"],
       env: { DOCKER_HOST: engine.url },
     });
@@ -35,7 +35,7 @@ const START = /^POST \S*\/containers\/([^/]+)\/start/;
 
 type Own = { readonly owner: "agent" | "server"; readonly role: string };
 
-/** Opens a socket to the engine that holds back the containers of every session but the first, the agent's, until its turn starts. */
+/** Opens a socket to the engine. It holds back containers of all sessions but the first, the agent's, until the agent's turn starts. */
 async function holdServers() {
   const byId = new Map<string, Own>();
   const started: Own[] = [];

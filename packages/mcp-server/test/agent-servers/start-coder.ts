@@ -20,7 +20,7 @@ export async function startCoder(user: BudgieUser, { args = [], env = {}, mcp, m
   return user.start({ sandbox: true, args: ["--config", config, "--trust-all-tools", ...args], env });
 }
 
-/** Begins a session, and resolves to its id once none of its servers is being started: on a slow machine, some still are after its first turn. */
+/** Begins a session, and resolves to its id once all servers have started: on a slow machine, some still start after the first turn. */
 export async function beginSession({ ask }: Pick<Budgie, "ask">): Promise<unknown> {
   let sessionId: unknown;
   return waitFor(async () => {

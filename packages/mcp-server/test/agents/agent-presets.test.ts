@@ -21,7 +21,7 @@ describe.each(Object.entries<AgentPreset>(AGENT_PRESETS))("the preset %s", (name
       dependencies: Record<string, string>;
       optionalDependencies: Record<string, string>;
     };
-    // The program of opencode-ai is in a package for each platform.
+    // opencode-ai has its program in a package for each platform.
     const { dependencies, optionalDependencies } = recipe;
     const pinned = { ...dependencies, "opencode-ai": optionalDependencies["opencode-linux-x64-baseline"] };
 

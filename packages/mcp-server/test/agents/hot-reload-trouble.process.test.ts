@@ -17,7 +17,7 @@ describe("hot reload of broken or removed files", () => {
     expect(await at.list()).toEqual(["code-reviewer", "health-check", "reader", "shell-worker"]);
     expect(at.told()).toBe(0);
     expect(at.warnings("reader.json").at(-1)).toMatch(
-      /reader\.json" cannot be used now: .* Its agent stays as it was\.$/,
+      /reader\.json" cannot be used now: .* Its agent stays in use as it was\.$/,
     );
     expect(at.warnings('/reader.json" cannot be used')).toHaveLength(1);
 
@@ -78,7 +78,7 @@ describe("hot reload of broken or removed files", () => {
     await at.quiet();
 
     expect(await at.describe("code-reviewer")).toBe(before);
-    expect(at.warnings("code-reviewer.md")).toEqual([expect.stringContaining("What it said before holds.")]);
+    expect(at.warnings("code-reviewer.md")).toEqual([expect.stringContaining("Its earlier content stays in use.")]);
     unlinkSync(join(at.user.host.promptsDir, "code-reviewer.md"));
     await at.toldMore(0);
     expect(await at.describe("code-reviewer")).toContain("Reviews code for bugs and security");

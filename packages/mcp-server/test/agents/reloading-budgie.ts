@@ -16,7 +16,7 @@ export type ReloadingBudgie = AsyncDisposable & {
   readonly told: () => number;
   /** Waits for the next notification after this number */
   readonly toldMore: (than: number) => Promise<void>;
-  /** Waits until budgie has settled the changes */
+  /** Waits until budgie has processed the changes */
   readonly quiet: () => Promise<void>;
   /** The lines on stderr about a file or a tool */
   readonly warnings: (of: string) => readonly string[];
@@ -30,13 +30,13 @@ type Options = {
 export async function createReloadingBudgie({ args = [], prepare }: Options = {}): Promise<ReloadingBudgie> {
   const user = await createBudgieUser();
   prepare?.(user);
-  // budgie polls the files every 20 ms then, instead of every 2 s.
+  // Makes budgie poll the files every 20 ms, instead of every 2 s.
   const hurry = { NODE_OPTIONS: `--import ${new URL("../fixtures/quick-intervals.mjs", import.meta.url).href}` };
   const budgie = await user.start({ args, env: hurry });
   await budgie.client.listTools();
   const told = (): number => budgie.lines.filter((line) => line.includes("notifications/tools/list_changed")).length;
   const list = async () => (await budgie.client.listTools()).tools;
-  // budgie may look at any moment, and would see half of a file that is written in place.
+  // budgie may read at any moment, and would see half of a file that is written in place.
   function replace(path: string, content: string): void {
     const whole = join(user.host.home, "being-written");
     writeFileSync(whole, content);
@@ -68,7 +68,7 @@ export async function createReloadingBudgie({ args = [], prepare }: Options = {}
   };
 }
 
-/** The content of a sub-agent's file. */
+/** Returns the content of a sub-agent's file. */
 export function toAgent(name: string, description = `About ${name}`): Readonly<Record<string, unknown>> {
   const tools = ["fs_read", "fs_write"];
   return { name, description: `sub-agent: ${description}`, prompt: `You are ${name}.`, tools, allowedTools: tools };

@@ -13,7 +13,7 @@ const PROGRAMS = "/opt/programs/node_modules";
 // Neither Kiro's installer nor Debian's packages can be fetched where the tests run.
 const OFFLINE = ["--build-arg", "KIRO_CLI=none", "--build-arg", "TOOLS="];
 
-/** Builds an image with npm, and with none of the programs that the test adds. */
+/** Builds an image with npm, but without the programs that the test adds. */
 async function buildBase(user: BudgieUser, tag: string): Promise<void> {
   const context = join(user.host.home, "base");
   mkdirSync(join(context, "docker"), { recursive: true });
@@ -74,7 +74,7 @@ describe("budgie build-image --with", () => {
   }, 300_000);
 });
 
-/** Lets the agent reach the test's model in place of its vendor's, as users of another provider do. */
+/** Allows the agent to reach the test's model in place of its vendor's, as users of another provider do. */
 function allowModel(config: string, host: string): void {
   const { agents, ...rest } = JSON.parse(readFileSync(config, "utf8")) as { agents: { qwen: object } };
   const qwen = { ...agents.qwen, allowHost: [host] };

@@ -8,7 +8,7 @@ import { listTraces, openEngine } from "../helpers/engine.ts";
 
 const BASE_IMAGE = process.env["BUDGIE_TEST_BASE_IMAGE"] ?? "budgie-base";
 
-/** A build folder, as a user would write one. */
+/** Creates a build context, as a user would. */
 function createContext({ workspace }: BudgieUser, dockerfile: string): string {
   mkdirSync(join(workspace, "docker"));
   writeFileSync(join(workspace, "docker", "greeting"), "hello\n");
@@ -17,7 +17,7 @@ function createContext({ workspace }: BudgieUser, dockerfile: string): string {
   return workspace;
 }
 
-/** A server that gives any configured answer. */
+/** Creates a server that gives any configured answer. */
 async function createServerOfOne() {
   const server = createServer((socket) => socket.once("data", () => socket.end("hello")).on("error", () => undefined));
   await once(server.listen(0, "127.0.0.1"), "listening");

@@ -53,7 +53,7 @@ describe("completion in bash", () => {
   });
 });
 
-// Typed before a tab, and what is there after it; the project has the file "doctrine.txt".
+// The typed line before a tab, and the line after it. The project has the file "doctrine.txt".
 const TYPED = [
   ["budgie doct", "budgie doctor"],
   ["budgie install cu", "budgie install cursor"],
@@ -68,7 +68,7 @@ function isInstalled(shell: string): boolean {
   return spawnSync(shell, ["-c", ":"]).error === undefined;
 }
 
-// A terminal in which a user types lines, and a key that prints what has become of each.
+// A terminal in which a user types lines, and a key that prints each line after its completion.
 const IN_ZSH = String.raw`
   zmodload zsh/zpty
   zpty terminal exec zsh -f -i

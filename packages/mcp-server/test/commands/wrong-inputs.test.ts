@@ -15,7 +15,7 @@ const ROWS: readonly Row[] = [
   ["runs lst", `Unknown command 'lst'. Did you mean ls? See "budgie runs --help".`, 2],
   ["runs show", `Missing required argument 'id'. See "budgie runs show --help".`, 2],
   ["runs ls --last many", 'Expected --last to be a number of turns, such as 20, got "many".', 2],
-  ["runs show abc", 'There is no run "abc" in the log. "budgie runs ls" lists those that are.', 1],
+  ["runs show abc", 'There is no run "abc" in the log. "budgie runs ls" lists all that are there.', 1],
   ["runs ls --sesion x", `Unknown option '--sesion'. Did you mean --session? See "budgie runs ls --help".`, 2],
   ["--sandbx", `Unknown option '--sandbx'. Did you mean --sandbox? See "budgie serve --help".`, 2],
   ["serve now", 'The server takes no "now". See "budgie serve --help".', 2],

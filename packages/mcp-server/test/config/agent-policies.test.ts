@@ -44,7 +44,7 @@ describe("toPolicies", () => {
     expect(() => policiesOf(section, { sandbox: false })).toThrow(
       expect.objectContaining({
         code: "CONFIG_INVALID",
-        message: `Without --sandbox nothing can hold an agent to "${option}" of the agent "reviewer" in "${file}". Add --sandbox, or leave it out.`,
+        message: `Without --sandbox nothing can enforce "${option}" of the agent "reviewer" in "${file}". Add --sandbox, or leave it out.`,
       }),
     );
   });
@@ -52,7 +52,7 @@ describe("toPolicies", () => {
   it("refuses a read-only ceiling without a sandbox", () => {
     const ceiling: Policy = { ...CEILING, workspace: "ro" };
 
-    expect(() => policiesOf({}, { ceiling, sandbox: false })).toThrow("nothing can hold an agent to --workspace ro.");
+    expect(() => policiesOf({}, { ceiling, sandbox: false })).toThrow("nothing can enforce --workspace ro.");
   });
 
   it("accepts a shorter timeout without a sandbox too", () => {

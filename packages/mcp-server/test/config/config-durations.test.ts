@@ -16,11 +16,11 @@ describe("options that are durations", () => {
 
   it.each([
     [{ sessionTtl: "3651d" }, 'Expected --session-ttl (or BUDGIE_SESSION_TTL) to be at most 3650d, got "3651d".'],
-    [{ heartbeat: "0" }, 'Expected --heartbeat (or BUDGIE_HEARTBEAT) to be longer than nothing, got "0".'],
+    [{ heartbeat: "0" }, 'Expected --heartbeat (or BUDGIE_HEARTBEAT) to be longer than 0, got "0".'],
     [{ heartbeat: "2h" }, 'Expected --heartbeat (or BUDGIE_HEARTBEAT) to be at most 1h, got "2h".'],
     [
       { softDeadline: "0s" },
-      'Expected --soft-deadline (or BUDGIE_SOFT_DEADLINE), if not "auto" or "never", to be longer than nothing, got "0s".',
+      'Expected --soft-deadline (or BUDGIE_SOFT_DEADLINE), if not "auto" or "never", to be longer than 0, got "0s".',
     ],
     [
       { softDeadline: "25h" },

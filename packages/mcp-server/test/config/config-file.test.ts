@@ -164,7 +164,7 @@ describe("loadConfigFile", () => {
     [{ allowPreset: ["cargo"] }, 'Expected "allowPreset.0" in'],
     [{ agents: { a: { allowHost: [1] } } }, 'Expected "agents.a.allowHost.0" in'],
     [{ agents: { a: { timeout: "5" } } }, 'Expected "agents.a.timeout" in'],
-    [{ agents: { a: { timeout: "0s" } } }, "to be longer than nothing"],
+    [{ agents: { a: { timeout: "0s" } } }, "to be longer than 0"],
     [{ agents: { a: { limits: { memory: "lots" } } } }, 'Expected "agents.a.limits.memory" in'],
     [{ agents: { a: { limits: { memory: "1m" } } } }, 'to be at least "16m".'],
     [{ agents: { a: { limits: { memory: 1024 } } } }, 'to be an amount such as "512m" or "2g".'],

@@ -165,15 +165,9 @@ describe("parseConfig", () => {
       { sandbox: true, allowHost: ["10.0.0.1"] },
       'Cannot allow the host "10.0.0.1" (--allow-host): an address is not a name; name it, and pin the name to the address. Write NAME[:PORT][=ADDRESS], such as "example.com", "*.example.com:8443" or "db.example.com=10.0.0.5".',
     ],
-    [{ egress: "bridge" }, "Without --sandbox nothing can hold an agent to --egress. Add --sandbox, or leave it out."],
-    [
-      { allowHost: ["a.test"] },
-      "Without --sandbox nothing can hold an agent to --allow-host. Add --sandbox, or leave it out.",
-    ],
-    [
-      { allowPreset: ["npm"] },
-      "Without --sandbox nothing can hold an agent to --allow-preset. Add --sandbox, or leave it out.",
-    ],
+    [{ egress: "bridge" }, "Without --sandbox nothing can enforce --egress. Add --sandbox, or leave it out."],
+    [{ allowHost: ["a.test"] }, "Without --sandbox nothing can enforce --allow-host. Add --sandbox, or leave it out."],
+    [{ allowPreset: ["npm"] }, "Without --sandbox nothing can enforce --allow-preset. Add --sandbox, or leave it out."],
     [
       { caFile: "gone.pem" },
       'There is no file "/cwd/gone.pem" for --ca-file (or BUDGIE_CA_FILE). Create it, or leave the option out.',
@@ -186,7 +180,7 @@ describe("parseConfig", () => {
       { agentTimeout: "15" },
       'Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be a duration such as "90s", "10m" or "1h30m", got "15".',
     ],
-    [{ agentTimeout: "0s" }, 'Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be longer than nothing, got "0s".'],
+    [{ agentTimeout: "0s" }, 'Expected --agent-timeout (or BUDGIE_AGENT_TIMEOUT) to be longer than 0, got "0s".'],
     [
       { systemPrompt: "gone.md" },
       'There is no file "/cwd/gone.md" for --system-prompt (or BUDGIE_SYSTEM_PROMPT). Create it, or leave the option out.',

@@ -65,7 +65,7 @@ describe("the hosts that all agents reach", () => {
     [{ allowPreset: ["npm"] }, '"allowPreset" in'],
   ])("cannot be %j in a file without a sandbox", (inFile, what) => {
     expect(() => toEgressCeiling({ options: {}, inFile, file, sandbox: false })).toThrow(
-      `Without --sandbox nothing can hold an agent to ${what} "/etc/budgie.json".`,
+      `Without --sandbox nothing can enforce ${what} "/etc/budgie.json".`,
     );
   });
 });

@@ -28,18 +28,18 @@ describe("loadHttpToken", () => {
     ["a short token", () => ({ token: GOOD.slice(1) }), /BUDGIE_HTTP_TOKEN has a token of 31 characters, and 32/],
     ["a short token in a file", () => ({ file: write("short") }), /The file ".*" of .* has a token of 5 characters/],
     ["an empty file", () => ({ file: write("\n") }), /has a token of 0 characters/],
-    ["two lines", () => ({ file: write(`${GOOD}\n${GOOD}`) }), /has a token that is none/],
-    ["characters that no header may contain", () => ({ token: `${GOOD}ü` }), /has a token that is none/],
-    ["a very long token", () => ({ token: GOOD.repeat(200) }), /has a token that is none/],
-    ["a huge file", () => ({ file: write(GOOD.repeat(1000)) }), /is no file with a token/],
-    ["a folder", () => ({ file: folder() }), /is no file with a token|EISDIR/],
+    ["two lines", () => ({ file: write(`${GOOD}\n${GOOD}`) }), /has an invalid token/],
+    ["characters that no header may contain", () => ({ token: `${GOOD}ü` }), /has an invalid token/],
+    ["a very long token", () => ({ token: GOOD.repeat(200) }), /has an invalid token/],
+    ["a huge file", () => ({ file: write(GOOD.repeat(1000)) }), /is not a file with a token/],
+    ["a folder", () => ({ file: folder() }), /is not a file with a token|EISDIR/],
     [
       "a missing file",
       () => ({ file: join(folder(), "none") }),
       /Cannot read the file ".*none" of --http-token-file: ENOENT/,
     ],
-    ["a file that its group can read", () => ({ file: write(GOOD, 0o640) }), /Others than its owner may use the file/],
-    ["a file that everybody can read", () => ({ file: write(GOOD, 0o604) }), /Others than its owner may use the file/],
+    ["a file that its group can read", () => ({ file: write(GOOD, 0o640) }), /Other users can read or change the file/],
+    ["a file that everybody can read", () => ({ file: write(GOOD, 0o604) }), /Other users can read or change the file/],
   ])("refuses %s, and does not quote it", (_, given, message) => {
     let failure: unknown;
     try {

@@ -13,7 +13,7 @@ describe("budgie does not start", () => {
     [["--runtime", "runsc"], /^budgie: --runtime "runsc" needs --sandbox: /],
     [["--accept-weaker", "limits"], /^budgie: --accept-weaker limits needs --sandbox: /],
     [["--ca-file", "/etc/passwd"], /^budgie: --ca-file "\/etc\/passwd" needs --sandbox: /],
-    [["--egress", "open"], /^budgie: Without --sandbox nothing can hold an agent to --egress\./],
+    [["--egress", "open"], /^budgie: Without --sandbox nothing can enforce --egress\./],
     [["--protect-executable-paths"], /^budgie: --protect-executable-paths needs --sandbox: /],
     [
       ["--sandbox", "--env", "GITHUB_TOKEN"],

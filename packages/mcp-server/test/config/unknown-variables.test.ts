@@ -11,7 +11,7 @@ it("An unknown variable is named, with the one that was probably meant", () => {
   };
 
   expect(listUnknownVariables({ ...known, BUDGIE_AGENT_TIMOUT: "1m", BUDGIE_XYZ: "", HOME: "/" })).toEqual([
-    'The variable BUDGIE_AGENT_TIMOUT is none of budgie\'s, and ignored. Did you mean "BUDGIE_AGENT_TIMEOUT"?',
-    "The variable BUDGIE_XYZ is none of budgie's, and ignored.",
+    'The variable BUDGIE_AGENT_TIMOUT is not one of budgie\'s, and is ignored. Did you mean "BUDGIE_AGENT_TIMEOUT"?',
+    "The variable BUDGIE_XYZ is not one of budgie's, and is ignored.",
   ]);
 });

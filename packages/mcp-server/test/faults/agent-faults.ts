@@ -162,7 +162,7 @@ export const AGENT_FAULTS: readonly Fault[] = [
   },
 ];
 
-/** Makes hard links to a few files, which takes less time. */
+/** Creates hard links to a few files, which is faster than creating files. */
 function fill(folder: string): void {
   mkdirSync(folder);
   for (let index = 0; index < 300_000; index++) {

@@ -91,7 +91,7 @@ async function keepSession(
   return { keeping, session: await plantDatabase(place, keeping, first) };
 }
 
-/** Makes an agent replace its database by an endless one, after a command, and returns the session. */
+/** Makes an agent run a command, and then replace its database with an endless one. Returns the session. */
 async function plantDatabase({ user }: FaultPlace, budgie: Budgie, first = "true"): Promise<string> {
   const login = await loadKiroLogin(user.host.dataDir);
   if (login === undefined) throw new Error("The user has no login.");

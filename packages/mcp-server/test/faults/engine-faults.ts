@@ -19,7 +19,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     async inject({ callAtWork, findTurns }) {
       const { told, word } = await callAtWork({ first: "[[sleep 2000]]" });
       for (const turn of await findTurns()) await turn.remove({ force: true });
-      // It is removed once, and the second attempt answers.
+      // Only the first attempt's is removed, and the second attempt answers.
       expect((await told).text).toContain(word);
     },
   },
@@ -59,7 +59,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
       try {
         expect(await again()).toMatchObject({ end: "refused", code: "RUNNER_UNAVAILABLE" });
         const { State } = await taken.inspect();
-        // It is the other program's business when it runs.
+        // Only the other program may start its container.
         expect(State.StartedAt).toBe("0001-01-01T00:00:00Z");
       } finally {
         await taken.remove();
@@ -191,7 +191,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
   },
 ];
 
-/** Removes the containers and volumes of a home's budgies. Returns false if a volume is in use, such as by a container that is being removed. */
+/** Removes the containers and volumes of a home's budgies. Returns false if a volume is in use, such as by a container being removed. */
 async function removeAll({ docker, user: { host } }: FaultPlace): Promise<boolean> {
   const isOwned = (labels?: Record<string, string>): boolean =>
     labels?.["dev.budgie.lock"]?.startsWith(host.home) === true;

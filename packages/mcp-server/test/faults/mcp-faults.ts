@@ -102,10 +102,10 @@ function fault(name: string, inject: Fault["inject"]): Fault {
 
 type Server = { readonly name: string; readonly state: string };
 
-/** Takes a turn with these directives, and expects its answer. */
+/** Runs a turn with these directives, and expects its answer. */
 type Ask = (first: string) => Promise<{ readonly text: string; readonly servers: readonly Server[] }>;
 
-/** Names servers in the agent's file, and returns a function that takes turns of one session of it. */
+/** Names servers in the agent's file, and returns a function that runs turns in one session of that agent. */
 function nameServers({ call, user }: FaultPlace, mcpServers: object): Ask {
   const agent = { name: AGENT, description: "sub-agent: Works.", tools: ["*"], allowedTools: ["@*"], mcpServers };
   writeFileSync(join(user.host.agentsDir, `${AGENT}.json`), JSON.stringify(agent));
@@ -119,7 +119,7 @@ function nameServers({ call, user }: FaultPlace, mcpServers: object): Ask {
   };
 }
 
-/** Takes turns until all servers are as wanted, and returns the last answer. */
+/** Runs turns until all servers are as wanted, and returns the last answer. */
 async function askUntil(ask: Ask, isWanted: (server: Server) => boolean): ReturnType<Ask> {
   const end = Date.now() + PATIENCE_MS;
   for (;;) {

@@ -59,7 +59,7 @@ it("removes register entries of sessions with nothing left, and no others", asyn
   const removed: SessionId[] = [];
   const register = {
     ...EMPTY,
-    // As a broken database does.
+    // Fails like a broken database.
     list: () => Promise.reject(new Error("broken")),
     remove: async (id: SessionId) => void removed.push(id),
   };

@@ -6,7 +6,7 @@ import { createBudgieUser } from "../helpers/start-budgie.ts";
 const names = [1, 2, 3, 4, 5].map(() => `budgie-session-${randomUUID()}`);
 const [first = "", second = "", third = ""] = names;
 
-/** A volume as `docker run -v NAME:PATH` creates it. */
+/** Returns a volume as `docker run -v NAME:PATH` creates it. */
 const legacy = (Name: string, changes: object = {}): object => ({
   Name,
   Driver: "local",
@@ -16,7 +16,7 @@ const legacy = (Name: string, changes: object = {}): object => ({
   ...changes,
 });
 
-/** An engine without anything of budgie's own. */
+/** Creates an engine without anything of budgie's own. */
 function createEngine(Volumes: readonly object[], removals: Answers = {}): Promise<FakeEngine> {
   return createFakeEngine({
     "GET /version": { ApiVersion: "1.41", Version: "20.10.24" },

@@ -14,7 +14,7 @@ import {
 import { listTraces, openEngine } from "../helpers/engine.ts";
 
 const sandbox = true;
-// Containers made ahead for a live budgie's next calls are no garbage.
+// Containers made ahead for a live budgie's next calls are not garbage.
 const ALONE = { BUDGIE_AHEAD: "0" };
 const IN_TIME = { timeout: 20_000, interval: 200 };
 

@@ -1,7 +1,7 @@
 import type { Agent, Policy } from "@budgie/core";
 import type { ToolOptions } from "../../src/mcp/tools/tool.ts";
 
-/** An agent as `loadAgents` returns one. */
+/** Creates an agent as `loadAgents` returns one. */
 export function createAgent(name: string, facts: Partial<Agent> = {}): Agent {
   const words = { description: `About ${name}`, whenToUse: "" };
   return {

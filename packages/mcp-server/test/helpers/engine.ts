@@ -13,7 +13,7 @@ export function listTraces({ host }: BudgieUser): Promise<readonly string[]> {
   return listTracesBelow(host.home);
 }
 
-/** Lists those of budgies whose state is in a folder, on the tests' engine or another. */
+/** Lists the same for budgies whose state is in a folder, on the tests' engine or another. */
 export async function listTracesBelow(folder: string, engine?: Engine["docker"]): Promise<readonly string[]> {
   const docker = engine ?? (await openEngine());
   const ours = { filters: { label: ["dev.budgie"] } };

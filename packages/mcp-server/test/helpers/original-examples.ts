@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BudgieUser } from "./start-budgie.ts";
 
-/** Writes the first budgie's example files, as its README had them, and returns the options that name them. */
+/** Writes the example files from the README of the original budgie, and returns the options that name them. */
 export function writeOriginalExamples({ host }: BudgieUser): readonly string[] {
   const agentsDir = join(host.home, "original-agents");
   const promptsDir = join(host.home, "original-prompts");

@@ -49,7 +49,7 @@ type StartOptions = {
   readonly env?: Variables;
   /** Replaces `bin/budgie.js` */
   readonly program?: string;
-  /** Run agents in a sandbox of the test image; default false */
+  /** Runs agents in a sandbox of the test image; default false */
   readonly sandbox?: boolean;
   /** The client's name; default `test` */
   readonly clientName?: string;
@@ -123,7 +123,7 @@ function toCommandLine({ args = [], env = {}, sandbox = false }: StartOptions): 
   return [["--sandbox", "--sandbox-image", TEST_IMAGE, ...args], { ...toEngineVariables(), ...NO_SWEEP, ...env }];
 }
 
-/** The variables that lead to the engine: the test's home may contain its context. */
+/** Returns the variables that select the engine, since the real home may contain its context. */
 export function toEngineVariables(): Variables {
   const { env } = process;
   const names = Object.keys(env).filter((name) => name.startsWith("DOCKER_") || name === "XDG_RUNTIME_DIR");

@@ -7,7 +7,7 @@ import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { WHOLE_ENGINE } from "../../../runner-docker/test/helpers/fake-engine.ts";
 
-/** An engine on which a sandbox can be prepared, and is never started. */
+/** An engine on which a sandbox can be prepared, but never started. */
 export type StartingEngine = AsyncDisposable & {
   readonly hostEnv: { readonly DOCKER_HOST: string };
   /** Tells whether a request with this path starts a turn's container, and not a session's. */

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import { PassThrough } from "node:stream";
 import type { Host } from "../../src/process/host.ts";
 
-/** A process on Linux without an environment or outputs. */
+/** Returns a host that is a process on Linux without an environment or outputs. */
 export function toSilentHost(given: Pick<Host, "cwd" | "home"> & Partial<Host>): Host {
   return {
     env: {},

@@ -2,9 +2,9 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
 import { Session, type Debugger, type Profiler, type Runtime } from "node:inspector";
 
-/** The way of a call through the sources of budgie's packages. */
+/** The path of a call through the sources of budgie's packages. */
 export type Trace = {
-  /** Files in which the call waited: a function of theirs ran that is `async`, or makes or chains a promise */
+  /** Files in which the call waited, that is, ran a function that is `async`, or creates or chains a promise */
   readonly waits: readonly string[];
   /** The `async` functions that led to the last request, the innermost first */
   readonly frames: readonly string[];
@@ -36,7 +36,7 @@ export async function traceCall(
         .filter(({ url }) => FILE.test(url))
         .map((script) => toScript(script, readSource(script.scriptId)));
     });
-    // The session gets the stack. It belongs to this thread, which therefore does not stop.
+    // The session receives the stack. It belongs to this thread, so the thread does not pause.
     // oxlint-disable-next-line no-debugger
     debugger;
   }
@@ -57,7 +57,7 @@ export async function traceCall(
   const names = stack.flatMap((frame) => toAsyncName(frame, scripts));
   return {
     waits: scripts.filter(({ ran }) => ran.some(({ waits }) => waits)).map(({ file }) => file),
-    // A function that waited ends one part of the stack, and begins the next.
+    // A function that awaited ends one part of the stack and begins the next, so it is there twice.
     frames: names.filter((name, index) => name !== names[index - 1]),
   };
 }
@@ -94,7 +94,7 @@ function toScript({ functions, scriptId, url }: Profiler.ScriptCoverage, source:
   return { id: scriptId, file: url.replace(FILE, "$1 "), source, ran };
 }
 
-// Vite makes a function of each export, which importers call.
+// Vite turns each export into a function that importers call.
 const IMPORT = /^\(\) ?=> ?\{ ?try ?\{/;
 
 /** Lists the frames of a paused program, then those that created its promises and callbacks, the innermost first. */

@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { serveOnLoopback, type LoopbackServer } from "@budgie/testkit";
 
-/** A model that calls an agent twice, the second time in the session whose id it found in the first result that the client showed it. */
+/** A model that calls an agent twice, the second time in the session whose id the client showed it in the first result. */
 export type CallingModel = LoopbackServer & {
   /** The results of calls, as the client put them into its requests */
   readonly shown: readonly string[];

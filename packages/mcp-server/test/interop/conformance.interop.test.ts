@@ -59,7 +59,7 @@ describe("budgie's HTTP server with the conformance suite's tools", () => {
     expect(exitCode).toBe(0);
   });
 
-  // RequestedHosts Node 22: BUDGIE_NODE22=/path/to/node22
+  // Needs Node 22: BUDGIE_NODE22=/path/to/node22
   it.runIf(NEXT_SUITE.node)(
     "passes everything that MCP 2025-11-25 requires and that is not in the baseline",
     async () => {

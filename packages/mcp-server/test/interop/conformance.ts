@@ -33,14 +33,14 @@ export async function runSuite({ node, program }: Suite, url: string, args: read
   return { exitCode, text: summary };
 }
 
-/** The suite's scenarios for servers. */
+/** Lists the suite's scenarios for servers. */
 export async function listScenarios({ node, program }: Suite): Promise<readonly string[]> {
   const { stdout } = await runProgram([program, "list"], { node });
   const [, server = ""] = /^Server scenarios.*\n((?: {2}- .*\n)+)/m.exec(stdout) ?? [];
   return parseList(server);
 }
 
-/** The scenarios of the baseline. */
+/** Reads the scenarios of the baseline. */
 export function readBaseline(): readonly string[] {
   return parseList(readFileSync(BASELINE, "utf8"));
 }

@@ -35,7 +35,7 @@ export function describeClients(where: string, serve: (user: BudgieUser) => Prom
     it("no agent runs on after its client's timeout", async () => {
       const agents = user.kiroCalls().filter(({ stdin }) => stdin.includes(`[[sleep ${TOO_LONG_MS}]]`));
 
-      // A call that still waited in the queue had none.
+      // A call that still waited in the queue had no agent.
       expect(agents).not.toEqual([]);
       await waitFor(() => agents.every(({ pid }) => !isAlive(pid)));
     });

@@ -7,7 +7,7 @@ import { describeInspector } from "./describe-inspector.ts";
 describeClients("over HTTP", serve);
 describeInspector("over HTTP", serve);
 
-/** All clients of a test connect to one budgie. */
+/** Starts one budgie, to which all clients of a test connect. */
 async function serve(user: BudgieUser): Promise<Served> {
   const { end, url } = await startHttpBudgie(user, { args: ["--heartbeat", HEARTBEAT] });
   return { address: { url: url.href, token: TOKEN }, end };

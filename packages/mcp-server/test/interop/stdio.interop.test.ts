@@ -8,7 +8,7 @@ import { describeInspector } from "./describe-inspector.ts";
 describeClients("over stdio", serve);
 describeInspector("over stdio", serve);
 
-/** The clients start budgie themselves; some would parse its options as their own. */
+/** Returns the command with which clients start budgie. It has no options, since some clients would parse them as their own. */
 async function serve({ host }: BudgieUser): Promise<Served> {
   const log = { BUDGIE_ENV: "FAKE_KIRO_LOG", FAKE_KIRO_LOG: join(host.home, "kiro-calls") };
   const env = { HOME: host.home, BUDGIE_KIRO_BINARY: kiroCliPath, BUDGIE_HEARTBEAT: HEARTBEAT, ...log };

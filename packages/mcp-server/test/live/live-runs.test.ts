@@ -88,7 +88,7 @@ describe("createLiveRuns", () => {
   });
 });
 
-/** A turn that ends when it is told to, or cancelled. */
+/** Creates a turn that ends when the test says so, or when it is cancelled. */
 function createTurn() {
   const liveRuns = createLiveRuns(() => "container");
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { readClientEnvironment } from "../../src/process/client-environment.ts";
 
-/** Processes by their ids: a parent, and the words that started them */
+/** Processes by their ids: the parent's id, and the command line */
 type Table = Readonly<Record<number, readonly [parent: number, ...words: string[]]>>;
 
 function read(table: Table, pid: number) {

@@ -13,7 +13,7 @@ const ENDINGS: readonly Ending[] = [
   ["SIGHUP comes", ({ child }) => void child.kill("SIGHUP")],
 ];
 
-// It ignores signals from then on; earlier, a signal would end it.
+// Once the file exists, the agent ignores signals; before, a signal would end it.
 const DEAF = "[[write deaf: yes]][[fault hang]]";
 
 /** Starts one working agent and one idle session. */
@@ -93,7 +93,7 @@ describe("budgie", () => {
     budgie.child.kill("SIGTERM");
 
     expect(await budgie.ended).toEqual({ exitCode: 1, signal: null });
-    // It did not wait for the agent, which a first signal waits for.
+    // The second signal does not wait for the agent, unlike the first.
     expect(isAlive(agent)).toBe(true);
     await user.run(["gc"], { DOCKER_HOST: "unix:///nowhere" });
     expect(isAlive(agent)).toBe(false);

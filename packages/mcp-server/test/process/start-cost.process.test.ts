@@ -7,7 +7,7 @@ import { createBudgieUser } from "../helpers/start-budgie.ts";
 const fixture = new URL("../fixtures/report-processor-time.mjs", import.meta.url).href;
 
 const ROUNDS = 5;
-// About twice what was measured: processor time varies less than time, yet a busy machine's caches are cold.
+// About twice the measured ratio: CPU time varies less than elapsed time, but a busy machine has cold caches.
 const LIMIT = 10;
 
 it("starts, lists its tools and ends within ten times the processor time of node -e 0", async () => {
@@ -26,6 +26,6 @@ it("starts, lists its tools and ends within ten times the processor time of node
 
   const [base, budgie] = [spent("base"), spent("budgie")];
   expect([base.length, budgie.length]).toEqual([ROUNDS, ROUNDS]);
-  // The least that each took: all above it is the machine's.
+  // Compares the minima, since everything above them is noise.
   expect(Math.min(...budgie) / Math.min(...base)).toBeLessThan(LIMIT);
 });

@@ -91,10 +91,10 @@ describe("a budgie whose parent dies while its pipes stay open", () => {
   });
 });
 
-// Intervals of 0.1 s in this test
+// The test's intervals are 0.1 s.
 const MANY_INTERVALS_MS = 1500;
 
-/** A shell that starts budgie and waits for it, on pipes that this process keeps open. */
+/** Starts a shell that starts budgie and waits for it, on pipes that this process keeps open. */
 async function startBelowShell(user: BudgieUser, args: readonly string[] = []) {
   // Open for reading too, so that the pipe always has a possible writer.
   const pipe = join(user.host.home, `stdin-${args.length}`);

@@ -10,10 +10,10 @@ import type { Program } from "./programs.ts";
 /** The image of the programs, built by `scripts/programs-image`. */
 export const PROGRAMS_IMAGE = process.env["BUDGIE_TEST_PROGRAMS_IMAGE"] ?? "budgie-programs:latest";
 
-/** Where the image has their packages. */
+/** The folder of the programs' packages in the image. */
 export const IMAGE_PROGRAMS = "/opt/programs/node_modules";
 
-/** Creates the place of sandboxes from which only the model is reachable. */
+/** Creates the place for sandboxes that can reach only the model. */
 export async function createContainerPlace(_program: Program, llm: FakeLlm): Promise<Place> {
   const engine = await openEngine();
 

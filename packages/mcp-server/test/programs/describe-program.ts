@@ -88,7 +88,7 @@ export function describeProgram(name: string, program: Program): void {
         async ({ ask, file }) => {
           const result = await ask({ prompt: `[[write ${file.seen}: by ACP]] [[say: I tried.]]` });
 
-          // Some then end their turn without a word, and others go on.
+          // After a denial, some programs end their turn without a word, and others continue.
           expect(JSON.stringify(result)).toMatch(/refused these tools: .*hello\.txt/);
           expect(existsSync(file.path)).toBe(false);
         },
@@ -147,7 +147,7 @@ type File = {
   readonly seen: string;
 };
 
-// For programs that start in a second or two, on a machine with many other tests
+// Programs start in a second or two, but many other tests run on the machine.
 const PATIENCE_MS = 120_000;
 
 function toFile(user: BudgieUser, place: Place): File {
@@ -159,7 +159,7 @@ function toEndless({ seen }: File): string {
   return `touch ${seen}; tail -f ${seen}`;
 }
 
-/** Waits until the command of `toEndless` runs. Throws if the turn ends before. */
+/** Waits until the command of `toEndless` runs. Throws if the turn ends first. */
 async function untilRuns({ path }: File, running: Promise<CallToolResult>): Promise<void> {
   let early: CallToolResult | undefined;
   running.then(

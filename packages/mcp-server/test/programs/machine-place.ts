@@ -24,7 +24,7 @@ import type { Program } from "./programs.ts";
 
 const NAMED_USER = fileURLToPath(new URL("named-user.cjs", import.meta.url));
 
-/** Creates the place of processes of this machine, with the image's files of the program. Only the model is behind their proxy. */
+/** Creates the place for processes on this machine, with the program's files from the image. Their proxy reaches only the model. */
 export async function createMachinePlace(program: Program, llm: FakeLlm): Promise<Place> {
   const proxy = await createModelProxy(llm);
   const folder = mkdtempSync(join(tmpdir(), "budgie-programs-"));
@@ -85,7 +85,7 @@ async function copyPackages({ packages }: Program, folder: string): Promise<void
 
 type Process = {
   readonly pid: number;
-  /** The file that it runs */
+  /** The executable file */
   readonly file: string;
   /** The start that it descends from */
   readonly turn: string | undefined;
@@ -102,7 +102,7 @@ function listProcesses({ host }: BudgieUser): readonly Process[] {
       const turn = env.find((entry) => entry.startsWith("BUDGIE_TURN="));
       return [{ pid: Number(pid), file: readlinkSync(`/proc/${pid}/exe`), turn }];
     } catch {
-      // It has ended, or is another user's.
+      // The process has ended, or is another user's.
       return [];
     }
   });

@@ -1,4 +1,4 @@
-// Gives a user without an entry in /etc/passwd a name, without which Qwen Code does not start.
+// Gives a name to a user without an entry in /etc/passwd, since Qwen Code does not start without one.
 const os = require("node:os");
 
 const { userInfo } = os;

@@ -1,10 +1,10 @@
-/** A program of npm that speaks ACP, of the versions in `docker/programs/package.json`. */
+/** An npm program that speaks ACP, at the version in `docker/programs/package.json`. */
 export type Program = {
   /** The folders below `node_modules` that it consists of */
   readonly packages: readonly string[];
   /**
-   * Writes its settings below `$HOME`, and becomes the program. Its packages are in `$PROGRAMS`, its model is at `$BASE_URL`, and its key is
-   * `$OPENAI_API_KEY`.
+   * A shell script that writes the program's settings below `$HOME`, and executes it. The packages are in `$PROGRAMS`, the model is at
+   * `$BASE_URL`, and the key is `$OPENAI_API_KEY`.
    */
   readonly script: string;
   /** Name of the file that its processes run */

@@ -37,7 +37,7 @@ function toGated(answer: string): string {
   return `[[run: echo + >> log; until test -e gate; do sleep 0.1; done; echo - >> log]][[say: ${answer}]]`;
 }
 
-/** Lists the engine's containers, running or not. */
+/** Counts the turns' containers on the engine, running or not. */
 async function countTurnContainers({ host }: BudgieUser): Promise<number> {
   const docker = await openEngine();
   const turns = await docker.listContainers({ all: true, filters: { label: ["dev.budgie.role=turn"] } });

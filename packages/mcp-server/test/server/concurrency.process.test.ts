@@ -41,7 +41,7 @@ describe("200 calls at once", () => {
     );
 
     expect(told.every((messages) => messages.at(-1)?.startsWith("shell-worker: running"))).toBe(true);
-    // Simultaneous calls are checked concurrently, and may overtake each other there.
+    // Simultaneous calls are checked concurrently, and may overtake each other before the queue.
     const firsts = places.flatMap(([first]) => first ?? []);
     expect(firsts.toSorted((a, b) => a - b)).toEqual(upTo(CALLS - CAP));
     expect(places).toEqual(places.map((each) => each.toSorted((a, b) => b - a)));

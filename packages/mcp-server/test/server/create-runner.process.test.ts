@@ -17,7 +17,7 @@ const LOG_LOADED = new URL("../fixtures/log-loaded.mjs", import.meta.url).href;
 // A bundle would hide the modules.
 const NO_BUNDLE = new URL("../fixtures/newer-build.mjs", import.meta.url).href;
 
-/** Returns the modules that were imported until budgie ended. */
+/** Returns the modules that budgie imported before it ended. */
 async function listImports(user: BudgieUser, argv: readonly string[]): Promise<string> {
   const NODE_OPTIONS = `--import ${toDataUrl(REGISTER)} --import ${NO_BUNDLE}`;
   const env = { NODE_OPTIONS, DOCKER_HOST: "unix:///nowhere/docker.sock" };
@@ -65,7 +65,7 @@ describe("createRunner", () => {
   });
 });
 
-/** Returns the files that a bundled budgie had loaded after it listed its tools and did more, one a line. */
+/** Returns the files that a bundled budgie loads until it has listed its tools and run `andThen`, one a line. */
 async function listLoaded(
   user: BudgieUser,
   options: NonNullable<Parameters<BudgieUser["start"]>[0]>,

@@ -21,7 +21,7 @@ const DENIED = { host: "refused.test", port: 443, count: 3, why: "not on the all
 const REPORT: EgressReport = { allowed: [{ host: "prod.kiro.dev", port: 443, count: 2 }], denied: [DENIED] };
 const EGRESS: EgressPolicy = { mode: "allowlist", hosts: [] };
 
-/** A runner whose processes return this egress report, in place of one with a network to monitor. */
+/** Creates a runner whose processes return this egress report without a network. */
 function createWatchedRunner(): Runner {
   const runner = createFakeRunner(() => ({}));
   return {

@@ -13,7 +13,7 @@ type Place = ReturnType<typeof createPlace>;
 
 const NEW = { agent: "a", prompt: "x", directory: "/d" };
 
-/** Sessions and turns like the core's, where the test decides when a turn ends. */
+/** Creates sessions and turns like the core's; the test decides when a turn ends. */
 function createPlace(kept: readonly string[] = []) {
   const open = new Set<string>();
   const waiting = new Set(kept);
@@ -148,7 +148,7 @@ describe("a kept session", () => {
   });
 });
 
-/** Ends a client as with `--keep-sessions`, which leaves its sessions. */
+/** Ends a client but leaves its sessions, as with `--keep-sessions`. */
 async function leaveKeeping({ open }: Place, client: { leave: () => Promise<void> }, id: string): Promise<void> {
   await client.leave();
   open.add(id);

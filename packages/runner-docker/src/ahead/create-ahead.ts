@@ -49,7 +49,7 @@ export function createAhead<Session extends PreparedSession, Turn extends { disc
   const most = Math.min(options.turns, MOST_TURNS);
   const list = (...states: readonly string[]) => [...turns].filter((turn) => states.includes(turn.state()));
 
-  /** Clears the place of the turn that waits longest, if there are too many. */
+  /** Clears the place of the turn that has waited longest if there are too many; `false` if none can be cleared. */
   function makeRoom(): boolean {
     if (list("making", "ready").length < most) return true;
     const [oldest] = list("ready");

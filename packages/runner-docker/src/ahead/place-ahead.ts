@@ -1,6 +1,6 @@
 /** The place of one thing that is made before a call needs it. */
 export type PlaceAhead<Thing> = {
-  /** Makes one in the background once it is quiet, unless there is one; never rejects */
+  /** Makes one in the background once the runner is quiet, unless there is one; never rejects */
   readonly prepare: (make: () => Promise<Thing>) => void;
   /** Makes another one like the last, if one was ever prepared. */
   readonly renew: () => void;
@@ -19,9 +19,9 @@ export type PlaceOptions<Thing> = {
   readonly remove: (thing: Thing) => Promise<void>;
   /** Resolves when there is time to make one; rejects when `signal` aborts */
   readonly untilQuiet: (signal: AbortSignal) => Promise<void>;
-  /** Tells, when it is quiet, whether one more is good for the machine */
+  /** Returns true if the machine can bear one more; called once the runner is quiet */
   readonly mayMake: () => boolean;
-  /** Tells every 5 s whether an unused one may stay */
+  /** Returns true if an unused one may stay; called every 5 s */
   readonly mayKeep: () => boolean;
   /** Time after which an unused one is removed */
   readonly idleMs: number;
@@ -38,7 +38,7 @@ type Kept<Thing> = {
 
 const LOOK_EVERY_MS = 5000;
 
-/** Creates an empty place. Its timer keeps no process alive. */
+/** Creates an empty place. Its timer does not keep the Node process alive. */
 export function createPlaceAhead<Thing>({
   idleMs,
   mayKeep,

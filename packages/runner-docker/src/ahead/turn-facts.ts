@@ -15,7 +15,7 @@ export type TurnPlan = {
   readonly networkRun: string | undefined;
 };
 
-/** Returns a text that is the same for two plans only if their containers are, whenever they are made. */
+/** Returns a string that is equal for two plans only if their containers would be the same, whenever they are created. */
 export function toTurnFacts({ body, held, networkRun, skeleton }: TurnPlan): string {
   const { "dev.budgie.created": _, ...Labels } = body.Labels ?? {};
   const sources = held.mounts
@@ -46,7 +46,7 @@ function readEntries(folder: string, name: string): unknown {
   return facts && [name, "file", readFileSync(path, "latin1")];
 }
 
-/** Reads the host's mounts above and below the sources: a container has those of the time when it was made. */
+/** Reads the host's mounts above and below the sources: a container keeps the mounts that existed when it was created. */
 function readMountsAt(sources: readonly HeldSource[]): unknown {
   const isConcerned = (point: string): boolean =>
     sources.some(({ path }) => isWithin(path, point) || isWithin(point, path));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LimitFunction } from "p-limit";
 
-/** The starts of turns' containers that run or wait. */
+/** The container starts that are running or waiting. */
 type Starts = Pick<LimitFunction, "activeCount" | "pendingCount">;
 
 const PAUSE_MS = 100;
@@ -9,8 +9,8 @@ const PAUSE_MS = 100;
 const QUIET_MS = 500;
 
 /**
- * Waits until no turn has started for half a second, since a container made ahead would take its time. Rejects when `signal` aborts. Does
- * not keep the process alive.
+ * Waits until no turn has started for half a second, since creating a container ahead would slow such a start down. Rejects when `signal`
+ * aborts. Does not keep the process alive.
  */
 export async function untilQuiet(starts: Starts, signal: AbortSignal): Promise<void> {
   for (let quietMs = 0; quietMs < QUIET_MS;) {

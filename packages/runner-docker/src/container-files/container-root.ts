@@ -31,7 +31,7 @@ export async function openContainerRoot(
   }
 }
 
-/** Attempts it once, through `/proc`. */
+/** Looks into a container once, through `/proc`. */
 export const lookIntoProcess: LookInto = async (pid, id) => {
   const { O_DIRECTORY, O_RDONLY } = constants;
   // The open folder keeps referring to this process, and not to a later one with the same pid.
@@ -40,8 +40,8 @@ export const lookIntoProcess: LookInto = async (pid, id) => {
   const path = toOpened(process);
   const read = (name: string): Promise<string> => readFile(`${path}/${name}`, "utf8").catch(() => "");
   const [mounts, status, canEnter] = await Promise.all([read("mountinfo"), read("status"), isThere(`${path}/root/`)]);
-  // With an engine on another kernel, the pid may be any process here. Only the container's mounts name it, besides those of
-  // processes that see the host's mounts, and none of these is the first process of another pid namespace.
+  // With an engine on another kernel, the pid may be any process here. Apart from the container's processes, only those that see the host's
+  // mounts have its id among their mounts, and none of these is the first process of another pid namespace.
   if (canEnter && mounts.includes(id) && /^NSpid:\t\d+\t(?:\d+\t)*1$/m.test(status)) {
     return {
       path: `${path}/root`,
@@ -54,7 +54,7 @@ export const lookIntoProcess: LookInto = async (pid, id) => {
   return undefined;
 };
 
-/** Tells whether a path is accessible: until the runtime has executed the container's program, only root has access. */
+/** Returns true if a path is accessible: until the runtime has executed the container's program, only root has access. */
 async function isThere(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,

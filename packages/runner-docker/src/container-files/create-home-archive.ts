@@ -29,20 +29,20 @@ import { unpack } from "./put-archive.ts";
 type ArchiveContainer = LookedInto & {
   /** Looks into a running container without the engine to fill a new home; default through `/proc` */
   readonly lookInto?: LookInto | undefined;
-  /** Creates a copy of it that never runs */
+  /** Passes it to `use` if it runs, and otherwise a copy that never runs */
   readonly lend: (use: (copy: Docker.Container) => Promise<void>) => Promise<void>;
 };
 
 type LookedInto = {
   readonly handle: Docker.Container;
-  /** Starts it for a look into it; left out where the engine can be asked about symlinks */
+  /** Starts it for the duration of `use`; left out where the engine can be asked about symlinks */
   readonly whileRunning?: (<T>(use: () => Promise<T>) => Promise<T>) | undefined;
 };
 
 /** Opens the volumes of a session container. New files belong to `user`. */
 export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser): HomeArchive {
   const { handle: container, lend, lookInto } = mounting;
-  // An archive unpacked at the root would meet the container's read-only file system, and on Podman lie below the volumes.
+  // Unpacked at the root, an archive would meet the container's read-only file system, and on Podman end up beneath the volumes.
   const roots = ["/home/", `${SANDBOX.auth}/`];
   const put = async (into: Docker.Container, entries: readonly ArchiveEntry[]): Promise<void> => {
     const all = toFolders(entries);
@@ -79,7 +79,7 @@ export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser)
     },
     async write(entries) {
       const folders = toFolders(entries);
-      // A file in the home itself is not worth a start.
+      // For a file directly in the home, the container is not worth starting.
       await refuseLinks(folders.length > 1 ? mounting : { handle: container }, new Set(folders));
       await put(container, entries);
     },
@@ -108,7 +108,7 @@ async function refusePlanted(
   if (failed !== undefined) throw failed;
 }
 
-/** Tells whether all these paths are folders. The highest come first. */
+/** Returns true if all these paths, the highest first, are folders. */
 async function areFolders(mounting: LookedInto, paths: readonly string[]): Promise<boolean> {
   const kinds = await look(mounting, paths);
   const other = kinds.findIndex((kind) => kind !== "folder");
@@ -146,7 +146,7 @@ function toError(error: unknown): Error {
 
 async function readFile(mounting: LookedInto, path: string, maxBytes: number): Promise<Buffer | undefined> {
   const folders = foldersInHome(path);
-  // A file in the home itself costs no further question.
+  // A file directly in the home needs no further request.
   if (folders.length > 1 && !(await areFolders(mounting, folders))) return undefined;
   return readPlain(mounting.handle, path, (content) => readStart(content, maxBytes));
 }

@@ -8,9 +8,9 @@ import { isFile, toFolders, type ArchiveEntry, type ArchiveFile } from "./home-a
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
 /**
- * Writes files and folders into volumes that no agent has used, through the process of their running session container: Docker takes
- * 45 ms to unpack an archive. Resolves to `false` if that is impossible, or if the files would not be the sandbox user's; the engine
- * can then unpack all of them over those that were written.
+ * Writes files and folders into volumes that no agent has used, through the process of their running session container: Docker takes 45 ms
+ * to unpack an archive. Resolves to `false` if that is impossible, or if the files would not belong to the sandbox's user; the engine can
+ * then unpack all of them over those that were written.
  */
 export async function fillNewHome(
   container: Docker.Container,

@@ -9,7 +9,7 @@ export type ArchiveFile = {
   readonly mode: number;
 };
 
-/** A folder of the agent's own to make in a session's home. */
+/** A folder to create in a session's home that belongs to the agent. */
 type ArchiveFolder = { readonly path: string; readonly content: "folder" };
 
 export type ArchiveEntry = ArchiveFile | ArchiveFolder;
@@ -31,17 +31,22 @@ export type Saving = {
 export type HomeArchive = {
   /** Reads the first `maxBytes` of a regular file in the home; `undefined` if it is missing, anything else, or below a symlink. */
   readFile(path: string, maxBytes: number): Promise<Buffer | undefined>;
-  /** Saves the regular files among `names` to a folder, and returns their names. Throws `SESSION_UNUSABLE` if they are too large, or for a planted symlink. */
+  /**
+   * Saves the regular files among `names` to a folder, and returns their names. Throws `SESSION_UNUSABLE` if they are too large, or for a
+   * planted symlink.
+   */
   saveFiles(folder: string, names: readonly string[], saving: Saving): Promise<ReadonlySet<string>>;
   /** Creates a new home, and writes files and folders into it, with their parents. Only for volumes that no agent has used. */
   create(entries: readonly ArchiveEntry[]): Promise<void>;
   /** Throws `SESSION_UNUSABLE` if one of these mount points is a symlink in the home, or below one: the engine would follow it. */
   checkMountPoints(paths: readonly string[]): Promise<void>;
-  /** Writes files and folders, with their parents. Throws `SESSION_UNUSABLE` if a folder on the way is something else, such as a symlink. */
+  /**
+   * Writes files and folders, with their parents. Throws `SESSION_UNUSABLE` if a folder on the way is something else, such as a symlink.
+   */
   write(entries: readonly ArchiveEntry[]): Promise<void>;
 };
 
-/** Tells whether an entry is a file, and not a folder. */
+/** Returns true if an entry is a file, and not a folder. */
 export function isFile(entry: ArchiveEntry): entry is ArchiveFile {
   return entry.content !== "folder";
 }

@@ -14,7 +14,7 @@ export type HomeFiles = {
 const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
 const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
 
-/** Creates the access to the files of a home, without the engine where that is possible. */
+/** Creates access to the files of a home, bypassing the engine where possible. */
 export function createHomeFiles(sessionContainer: Docker.Container, archive: HomeArchive): HomeFiles {
   return {
     async read(path) {

@@ -15,8 +15,8 @@ const MOST_MEBIBYTES = 4;
 /** The files that commands bring for a session's home, and the folders in which they mount something. */
 export type HomeSeeds = {
   /**
-   * Writes those that are new, or have changed since they were written, for one command after the other: only the first finds a home
-   * in which no agent runs. Rejects with `CONFIG_INVALID` for a file that is missing, too large, or has no path in a home.
+   * Writes the files that are new or have changed since they were written. Serves one command at a time: only the first finds a home in
+   * which no agent runs. Rejects with `CONFIG_INVALID` for a file that is missing or too large, or whose path is not in a home.
    */
   fill(command: Seeding, write: WriteEntries): Promise<void>;
   /** Lists empty files in place of the copies of the host's files: an archive cannot delete. */
@@ -54,7 +54,7 @@ export function createHomeSeeds(): HomeSeeds {
   };
 }
 
-/** Lists the parents of a command's mounts in the home. The engine would make missing ones root's. */
+/** Lists the parents of a command's mounts in the home. The engine would create missing ones as root. */
 function toMountFolders({ projections, ...command }: Omit<Seeding, "home">): readonly string[] {
   const mounts = [...projections.flatMap(({ home }) => home ?? []), ...toHidden(command).ofHome];
   const parents = mounts.flatMap((path) => foldersOf(posix.join(SANDBOX.home, path)));
@@ -104,7 +104,7 @@ async function readHostFile(path: string, maxBytes: number): Promise<Buffer> {
   return await readStart(file.createReadStream(), maxBytes);
 }
 
-/** Opens a regular file of the user's; symlinks are followed. */
+/** Opens one of the user's regular files, following symlinks. */
 async function openPlain(path: string): Promise<FileHandle> {
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((cause: NodeJS.ErrnoException) => {

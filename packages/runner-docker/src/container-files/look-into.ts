@@ -4,7 +4,7 @@ export type ContainerRoot = AsyncDisposable & {
   readonly path: string;
   /** Reads the process's `mountinfo` */
   readMounts(): Promise<string>;
-  /** Tells whether the process has ended. The kernel ends it after all others in the container */
+  /** Returns true if the process has ended. The kernel ends it after all others in the container */
   hasEnded(): Promise<boolean>;
 };
 

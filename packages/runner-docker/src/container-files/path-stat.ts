@@ -64,7 +64,7 @@ export function toKind(mode: number): PathKind {
   return hasBits(mode, MODE.folder) ? "folder" : "other";
 }
 
-/** Tells whether a mode has one of these bits. It uses bigints, since JavaScript's bit operators are signed at bit 31. */
+/** Returns true if a mode has one of these bits. It uses bigints, since JavaScript's bit operators are signed at bit 31. */
 export function hasBits(mode: number, bits: number): boolean {
   return (BigInt(mode) & BigInt(bits)) !== 0n;
 }

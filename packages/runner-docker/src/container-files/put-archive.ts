@@ -1,9 +1,9 @@
 import { statusOf } from "../engine/docker-errors.ts";
 
 /**
- * Calls `put`, which has the engine unpack an archive, and repeats it after a lost race: the engine checks whether a folder
- * exists, creates it, and fails if something else created it in between, such as a mount point of the turn's container. The
- * repetition still sets the folder's owner and mode.
+ * Calls `put`, which has the engine unpack an archive, and retries after a lost race: the engine checks whether a folder exists, creates
+ * it, and fails if something else created it in between, such as a mount point of the turn's container. The retry still sets the folder's
+ * owner and mode.
  */
 export async function unpack(put: () => Promise<unknown>, folders: number): Promise<void> {
   for (let racesLeft = folders; ; racesLeft--) {

@@ -9,8 +9,8 @@ import { findMade, findOwn, type OwnPlace } from "./find-container.ts";
 import { removeContainer } from "./remove-container.ts";
 import { ENDING_LIMIT_MS, timeLimit } from "./time-limits.ts";
 
-// Podman before 4.8 locks a new container's volumes in any order: two containers of the same volumes that are created at once lock up
-// the whole engine. https://github.com/containers/podman/pull/20329
+// Podman before 4.8 locks a new container's volumes in any order: creating two containers with the same volumes at once deadlocks the whole
+// engine. https://github.com/containers/podman/pull/20329
 const ONE_AT_A_TIME_BEFORE = 4.8;
 const inTurn = pLimit(1);
 
@@ -35,7 +35,7 @@ export async function createContainer(
     pendingRemovals.trust();
     return created;
   } catch (error) {
-    // The engine may create the container after budgie gave the call up.
+    // The engine may create the container after budgie gave up the call.
     pendingRemovals.suspect(error);
     pendingRemovals.remove(async () => removeFound(docker, await findMade(place))).firstAttempt.catch(() => undefined);
     throw error;
@@ -63,8 +63,8 @@ async function removeFound(docker: Docker, found: Docker.ContainerInspectInfo | 
 }
 
 /**
- * Podman writes mounts as one line of comma-separated values and reads that again, so a path with a comma or a quote goes
- * as a bind string instead, which in turn cannot hold a colon. Throws `WORKSPACE_INVALID` for a path with both.
+ * Podman writes mounts as one line of comma-separated values and reads that again, so a path with a comma or a quote is passed as a bind
+ * string instead, which in turn cannot hold a colon. Throws `WORKSPACE_INVALID` for a path with both.
  */
 export function withPodmanBinds(options: ContainerCreateOptions): ContainerCreateOptions {
   const mounts = options.HostConfig?.Mounts ?? [];

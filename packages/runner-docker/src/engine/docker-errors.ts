@@ -11,19 +11,19 @@ export function statusOf(error: unknown): number | undefined {
   return (error as EngineError).statusCode;
 }
 
-/** Ignores what is missing, for removals, and rethrows any other error. */
+/** Ignores the error of a removal that finds nothing, and rethrows any other. */
 export function ignoreMissing(error: unknown): void {
   // Podman 4 answers with HTTP 500 if something else removes the same volume at that moment.
   const isMissing = statusOf(error) === 404 || (statusOf(error) === 500 && textOf(error).includes("no such volume"));
   if (!isMissing) throw error;
 }
 
-/** Tells whether a container's name is taken: Docker answers with HTTP 409, Podman with 500. */
+/** Returns true if a container's name is taken: Docker answers with HTTP 409, Podman with 500. */
 export function isNameTaken(error: unknown): boolean {
   return statusOf(error) !== undefined && /\bname\b.{1,200}\bis already in use by\b/.test(textOf(error));
 }
 
-/** Tells whether Podman 4 refused a removal because the container was ending by itself. */
+/** Returns true if Podman 4 refused a removal because the container was ending by itself. */
 export function isEnding(error: unknown): boolean {
   return statusOf(error) === 500 && textOf(error).includes("container state improper");
 }
@@ -70,7 +70,7 @@ function textOf(error: unknown): string {
 const NO_ROOM: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "SQLITE_FULL"]);
 const NO_ANSWER: ReadonlySet<string> = new Set(["TimeoutError", "AbortError"]);
 
-/** Tells whether the engine did not answer a call. Looks through translated errors too. */
+/** Returns true if the engine did not answer a call. Looks through translated errors too. */
 export function hasNoAnswer(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return NO_ANSWER.has(error.name) || hasNoAnswer(error.cause);

@@ -16,7 +16,7 @@ export async function getJson<T>(address: EngineAddress, path: string, signal: A
   throw Object.assign(new Error(`(HTTP code ${statusCode}) ${message}`), { statusCode, json: answer });
 }
 
-/** Parses an answer. Returns other text than JSON unchanged: no engine sends it, and the caller finds no field in it. */
+/** Parses an answer. Returns text that is not JSON unchanged: no engine sends it, and the caller finds no field in it. */
 function toValue(said: string): unknown {
   try {
     return JSON.parse(said);

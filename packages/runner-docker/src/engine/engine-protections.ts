@@ -23,7 +23,10 @@ type MissingProtection = {
 /** The protections that `--accept-weaker` can waive. */
 export type Weaker = "limits" | "seccomp" | "ulimits";
 
-/** Meaning of a uid in a container on the host: the same uid; the engine's own user for uid 0 of a rootless engine; or an unrelated uid. */
+/**
+ * The meaning on the host of a uid in a container. `same`: the same uid; `rootless`: the engine's own user for uid 0; `remapped`: an
+ * unrelated uid.
+ */
 export type EngineUsers = "same" | "rootless" | "remapped";
 
 /** The fields of an engine's `info` that budgie reads. */
@@ -116,7 +119,7 @@ function toLimits(info: EngineInfo): EngineProtection {
   };
 }
 
-// Memory itself is still limited, which is all that the claim says.
+// Memory itself is still limited, which is all that the claim promises.
 const NO_SWAP_LIMIT: EngineProtection = {
   name: "swap",
   state: "weak",

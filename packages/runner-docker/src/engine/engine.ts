@@ -29,7 +29,7 @@ export type Engine = {
   readonly cpus: number;
   /** Memory of its machine */
   readonly memoryBytes: number;
-  /** The system's name in the engine's words, such as `Docker Desktop` */
+  /** The system's name as the engine reports it, such as `Docker Desktop` */
   readonly system: string;
   /** The release of the kernel that its containers share */
   readonly kernel: string;

@@ -25,7 +25,7 @@ export async function findMade(place: OwnPlace): Promise<Docker.ContainerInspect
   return found !== undefined && hasAll(found.Config.Labels, place.labels) ? found : undefined;
 }
 
-/** Tells whether the engine is removing a container, which keeps its name until then. */
+/** Returns true if the engine is removing a container, which keeps its name until then. */
 export function isBeingRemoved({ Status }: Pick<Docker.ContainerInspectInfo["State"], "Status">): boolean {
   return Status === "removing" || Status === "dead";
 }
@@ -34,7 +34,7 @@ async function findNamed({ docker, name }: OwnPlace): Promise<Docker.ContainerIn
   return (await docker.getContainer(name).inspect(timeLimit()).catch(ignoreMissing)) ?? undefined;
 }
 
-/** Tells whether a container belongs to this budgie, or is being removed. Another budgie may have taken over the session. */
+/** Returns true if a container belongs to this budgie, or is being removed. Another budgie may have taken over the session. */
 function isOwn({ Config, State }: Docker.ContainerInspectInfo, labels: Labels): boolean {
   const [found, own] = [parseLabels(Config.Labels), parseLabels(labels)];
   return (

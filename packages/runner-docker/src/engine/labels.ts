@@ -1,6 +1,9 @@
 import type { OwnerProcess, OwnerRecord, SessionId } from "@budgie/core";
 
-/** The purpose of a container or volume: a turn, a session's container, its home, its login, the egress proxy of all sessions, or the container that exports a home. */
+/**
+ * The purpose of a container or volume. `session`: a session's container; `home` and `auth`: the volumes of its home and its login;
+ * `proxy`: the egress proxy of all sessions; `reader`: the container that exports a home.
+ */
 export type Role = "turn" | "session" | "home" | "auth" | "proxy" | "reader";
 
 /** The content of the labels of a container or volume. */
@@ -9,7 +12,7 @@ export type LabelFacts = {
   readonly session: string;
   readonly role: string;
   readonly created: Date;
-  /** Time for which its session outlives its owner; 0 if it does not */
+  /** Time during which its session outlives its owner; 0 if it does not */
   readonly keepMs: number;
   /** True if it was made before a call needed it */
   readonly isAhead: boolean;

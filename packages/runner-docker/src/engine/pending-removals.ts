@@ -28,7 +28,7 @@ export type RemovalTimes = {
   /** Delay before the second attempt; it doubles with each further one */
   readonly delayMs: number;
   readonly longestDelayMs: number;
-  /** Time for which an engine counts as silent after an unanswered call */
+  /** Time during which an engine counts as silent after an unanswered call */
   readonly silenceMs: number;
   /** Time after which a silent engine has executed the requests that it had received */
   readonly aftermathMs: number;
@@ -65,7 +65,7 @@ export function createPendingRemovals(times: RemovalTimes = TIMES): PendingRemov
 
   async function first(attempt: Attempt): Promise<void> {
     const isSilent = silent !== undefined && performance.now() < silent.until;
-    // The attempt at the end is made even if the engine was silent.
+    // The final attempt is made even if the engine was silent.
     if (isSilent && !closing.signal.aborted) throw toUnverified(silent?.cause);
     await attemptNow(attempt);
   }

@@ -6,7 +6,7 @@ import type { HostEnvironment } from "../engine/find-engine.ts";
 export type BuildOptions = {
   /** The image's name */
   readonly tag: string;
-  /** The folder of `Dockerfile` and `docker/`; nothing else in it is sent */
+  /** The folder that holds `Dockerfile` and `docker/`; nothing else in it is sent */
   readonly contextDir: string;
   readonly buildArgs: Readonly<Record<string, string>>;
   /** The network of the build's containers, such as `host`; default the engine's own */

@@ -14,7 +14,7 @@ export type SandboxImage = {
   readonly platform: string;
   /** The image's `PATH` */
   readonly path: string;
-  /** True if its configuration is that of images by the original's Dockerfile, where only root reached the agents' program */
+  /** True if its configuration is like that of the original's Dockerfile, in whose images only root could reach the agents' program */
   readonly isLikeOriginals: boolean;
 };
 
@@ -57,12 +57,15 @@ async function inspectImage({ address }: Endpoint, name: string): Promise<Facts>
   try {
     return await getJson<Facts>(address, `/images/${encodeURI(name)}/json`, timeLimit().abortSignal);
   } catch (error) {
-    // 400: it is no valid name.
+    // 400: the name is invalid.
     throw [400, 404].includes(statusOf(error) ?? 0) ? imageNotFound(name, error) : toBudgieError(error, name);
   }
 }
 
-/** Throws if an image declares a volume over a session's mounts: it would be new in each container, and cover the home or create a folder in the user's repository. */
+/**
+ * Throws if an image declares a volume over a session's mounts: it would be new in each container, and cover the home or create a folder in
+ * the user's repository.
+ */
 function refuseVolumes(image: string, volumes: readonly string[]): void {
   const bad = volumes.find((path) => /^\/home\/agent(?:\/|$)|^\/(?:workspace|auth)\/./.test(posix.normalize(path)));
   if (bad === undefined) return;

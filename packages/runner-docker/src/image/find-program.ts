@@ -27,7 +27,7 @@ export async function findProgram(container: Docker.Container, question: Program
     const closed = await findClosed(container, [candidate, file.path], user);
     if (closed === undefined) return candidate;
     unusable ??= new Error(
-      `"${candidate}" of the image is of no use to uid ${user.uid}, which may not pass "${closed}". Run "chmod -R a+rX" on it when you build the image.`,
+      `"${candidate}" of the image cannot be run by uid ${user.uid}, which has no access to "${closed}". Run "chmod -R a+rX" on it when you build the image.`,
     );
   }
   throw unusable ?? missing(question);
@@ -61,7 +61,10 @@ function isExecutable(mode: number | undefined): boolean {
   return mode !== undefined && !hasBits(mode, MODE.notPlain) && (mode & 0o111) !== 0;
 }
 
-/** Finds the first folder on the way to a file, or the file itself, that the user may not pass. Root passes the image's files, which are root's. */
+/**
+ * Finds the first folder on the way to a file, or the file itself, that the user may not enter or execute. Root may, since the image's
+ * files belong to root.
+ */
 async function findClosed(
   container: Docker.Container,
   names: readonly string[],

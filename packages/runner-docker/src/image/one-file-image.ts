@@ -28,9 +28,9 @@ type ImageEngine = Pick<Engine, "docker" | "endpoint">;
 const LABEL = "dev.budgie.content";
 
 /**
- * Returns the id of an image, which is created if the engine lacks it, without a registry, a build or a base. Several budgies
- * create the same image, and none removes it: it is a cache. The engine's import call would not do, since the image's id then
- * depends on the time, so that each import of the same content leaves another image behind.
+ * Returns the id of an image, which is created if the engine lacks it, without a registry, a build or a base. Several budgies create the
+ * same image, and none removes it: it is a cache. The engine's import call is not used: it makes the image's id depend on the time, so each
+ * import of the same content would leave another image behind.
  */
 export async function ensureOneFileImage(engine: ImageEngine, image: OneFileImage): Promise<string> {
   const saved = await toSaved(image);
@@ -94,7 +94,7 @@ async function load(docker: Docker, { config, layer, tag }: SavedImage): Promise
   return /"error":"((?:[^"\\]|\\.)*)"/.exec(said)?.[1];
 }
 
-/** Packs files and folders into an archive. The same ones give the same bytes. */
+/** Packs files and folders into an archive. Equal input gives equal bytes. */
 function toTar(files: Readonly<Record<string, Buffer>>, folders?: OneFileImage["folders"]): Promise<Buffer> {
   const archive = pack();
   for (const path of folders?.paths ?? []) {

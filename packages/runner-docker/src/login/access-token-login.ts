@@ -4,7 +4,7 @@ import type { Row } from "@budgie/store";
 
 /** A login that is usable until its access tokens expire, and cannot be renewed. */
 export type AccessTokenLogin = KiroLogin & {
-  /** Expiry of the first token */
+  /** The earliest expiry of its tokens */
   readonly expires: Date;
 };
 
@@ -57,7 +57,7 @@ function parseObject(value: Row[string] | undefined): Readonly<Record<string, un
   }
 }
 
-/** Tells whether a value is plain: an object could contain a secret. */
+/** Returns true if a value is plain: an object could contain a secret. */
 function isPlain(value: unknown): boolean {
   return typeof value !== "object" || (Array.isArray(value) && value.every((item) => typeof item === "string"));
 }

@@ -6,7 +6,7 @@ import { loadKiroLogin, type KiroLogin } from "./kiro-login.ts";
 import type { LoginFacts } from "./login.ts";
 import type { Credentials } from "../sandbox/credentials.ts";
 
-/** Finds what a sandbox would get of Kiro's login with this key; throws if there is none. */
+/** Finds the part of Kiro's login that a sandbox would get; throws if there is none. `key` is the user's API key. */
 export async function inspectKiroLogin(
   kiroDataDir: string,
   credentials: Credentials,

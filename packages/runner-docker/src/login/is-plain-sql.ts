@@ -1,6 +1,6 @@
 /**
- * Tells whether a `CREATE` statement defines a table or an index by names, types and keys only. `false` for anything that
- * SQLite would evaluate, such as a default, a check, a generated column or an index on an expression.
+ * Returns true if a `CREATE` statement defines a table or an index by names, types and keys only. `false` for anything that SQLite would
+ * evaluate, such as a default, a check, a generated column or an index on an expression.
  */
 export function isPlainSql(sql: string): boolean {
   if (sql.length > LONGEST) return false;

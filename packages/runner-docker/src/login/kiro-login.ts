@@ -41,7 +41,7 @@ export async function loadKiroLogin(kiroDataDir: string): Promise<KiroLogin | un
   }
 }
 
-/** Tells whether a row of `auth_kv` contains a token; the other rows only serve to renew one. */
+/** Returns true if a row of `auth_kv` contains a token; the other rows only serve to renew one. */
 export function isToken({ key }: Row): boolean {
   return String(key).endsWith(":token");
 }

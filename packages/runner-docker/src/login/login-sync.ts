@@ -43,7 +43,7 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
       );
     },
     async clear(signal) {
-      // A login that budgie did not write, it could not write again.
+      // budgie could not write back a login that it did not write.
       if (!exists || !hasHostLogin(options)) return;
       await using scratch = createScratchFolder(scratchDir);
       const folder = scratch.path;
@@ -117,7 +117,10 @@ async function loadForm({ kiroDataDir, scratchDir }: LoginSyncOptions): Promise<
   return login && createSessionDatabase({ ...login, auth: [], state: [] }, scratchDir);
 }
 
-/** Returns the database's files. Archives cannot delete, and SQLite would replay an old log over a new database, so empty companions replace the old ones. */
+/**
+ * Returns the database's files. An archive cannot delete files, and SQLite would replay an old log over a new database, so empty companions
+ * replace the old ones.
+ */
 function toDatabaseFiles(content: Buffer | HostFile): readonly ArchiveFile[] {
   const emptied = COMPANIONS.map((ending) => ({ path: FILE + ending, content: Buffer.alloc(0), mode: 0o600 }));
   return [{ path: FILE, content, mode: 0o600 }, ...emptied];

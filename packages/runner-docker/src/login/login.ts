@@ -1,11 +1,11 @@
 import type { Command } from "@budgie/core";
 import type { ArchiveEntry, HomeArchive } from "../container-files/home-archive.ts";
 
-/** A login of the host of which sandboxes get a copy, made by a function such as `createKiroLogin`. */
+/** A login of the host that sandboxes get a copy of, created by a function such as `createKiroLogin`. */
 export type Login = {
   /** The name by which a command asks for it in `Command.login` */
   readonly name: string;
-  /** Tells how much a command with this environment needs it */
+  /** Returns how much a command with this environment needs it */
   readonly toNeed: (env: Command["env"]) => LoginNeed;
   /** Opens it for one session */
   readonly open: (home: LoginHome) => LoginSync;
@@ -13,7 +13,7 @@ export type Login = {
   readonly inspect: (hostEnv: NodeJS.ProcessEnv) => Promise<LoginFacts>;
 };
 
-/** The part of a login that a sandbox gets: a copy of a file with it, a variable, or nothing, as its user wants. */
+/** The part of a login that a sandbox gets: a copy of the file that holds it, a variable, or nothing if the user wants that. */
 export type LoginFacts =
   | { readonly from: "file"; readonly updated: Date; readonly expires: Date | undefined }
   | { readonly from: "variable" | "nothing" };
@@ -30,7 +30,7 @@ export type LoginHome = {
 /** A command's need of the host's login. */
 export type LoginNeed = "none" | "if-any" | "required";
 
-/** The login in a session's home, which is kept as new as the host's. */
+/** The login in a session's home, which is kept in sync with the host's. */
 export type LoginSync = {
   /** Prepares the home for a command, and writes its `entries`. Throws `LOGIN_REQUIRED`, `SESSION_UNUSABLE`, or the reason of `signal`. */
   prepare(need: LoginNeed, signal: AbortSignal, entries?: readonly ArchiveEntry[]): Promise<void>;

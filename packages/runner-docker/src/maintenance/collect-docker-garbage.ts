@@ -19,7 +19,7 @@ export type CollectReport = GcReport & {
   readonly legacy: readonly GcItem[];
 };
 
-/** Removes the garbage of dead owners from the user's engine, without an image. Throws `RUNNER_UNAVAILABLE` without an engine. */
+/** Removes the garbage of dead owners from the user's engine; needs no image. Throws `RUNNER_UNAVAILABLE` if there is no engine. */
 export async function collectDockerGarbage(options: CollectOptions): Promise<CollectReport> {
   const { legacy = false, owner, policy, stateDir } = options;
   const { docker } = await connectEngine(options.hostEnv, options.home);

@@ -11,7 +11,7 @@ export type DockerGcPolicy = GcPolicy & {
   readonly stateDir: string;
 };
 
-/** Removes the containers, volumes and files in the state directory of dead owners, and keeps those of owners that may be alive. */
+/** Removes dead owners' containers, volumes and files in the state directory, and keeps those of owners that may be alive. */
 export async function collectGarbage(docker: Docker, owner: Owner, policy: DockerGcPolicy): Promise<GcReport> {
   const report = createReport();
   const things = await findLabelledThings(docker);
@@ -29,7 +29,7 @@ export async function collectGarbage(docker: Docker, owner: Owner, policy: Docke
 type Kept = GcItem & { readonly why: string };
 type Report = { readonly removed: GcItem[]; readonly kept: Kept[]; readonly failed: Kept[] };
 
-/** Creates a report of nothing. */
+/** Creates an empty report. */
 export function createReport(): Report {
   return { removed: [], kept: [], failed: [] };
 }
@@ -54,7 +54,7 @@ export async function collect(
 
 type State = { readonly owner: Owner; readonly stateDir: string };
 
-/** Removes the files of dead owners, also of those without anything on the engine. */
+/** Removes the files of dead owners, including those with nothing left on the engine. */
 async function clearOwners(
   things: readonly LabelledThing[],
   left: ReadonlySet<string>,
@@ -72,7 +72,7 @@ async function clearOwners(
   const inUse = new Set(owners.flatMap(({ isDead, record }) => (isDead ? [] : toFolders(stateDir, record))));
   for (const { isDead, record } of owners) {
     if (!isDead) continue;
-    // Everybody with access to the engine can write labels, also with the name of a live owner.
+    // Anyone with access to the engine can write labels, even with the name of a live owner.
     const folders = toFolders(stateDir, record).filter((folder) => !inUse.has(folder));
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
     await owner.clear(record);

@@ -96,7 +96,7 @@ type FoundDatabase = {
   roomBytes: number;
 };
 
-/** Saves an entry of Kiro's database to the scratch folder, and omits files of that name elsewhere, of which an agent may have created any number. */
+/** Saves an entry of Kiro's database to the scratch folder, and omits such files elsewhere: an agent may have created any number. */
 async function takeDatabase(entry: Entry, database: FoundDatabase, leftOut: Omissions): Promise<void> {
   const { name, size, type } = entry.header;
   const ending = ["", ...COMPANIONS].find((candidate) => name === FILE + candidate);
@@ -116,7 +116,7 @@ function skip(entry: Entry): void {
 
 const NAMES: ReadonlySet<string> = new Set([DATABASE, ...COMPANIONS.map((ending) => DATABASE + ending)]);
 
-/** Tells whether an entry is a database of Kiro's at any path, or a hard link to one. */
+/** Returns true if an entry is a database of Kiro's at any path, or a hard link to one. */
 function isDatabase({ linkname, name, type }: Header): boolean {
   if (type === "link") return NAMES.has(toBase(name)) || NAMES.has(toBase(linkname));
   return type === "file" && NAMES.has(toBase(name));

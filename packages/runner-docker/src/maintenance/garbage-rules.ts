@@ -26,14 +26,14 @@ export function createGarbageRules(things: readonly LabelledThing[], { owner, po
   const asked = new Map<string, Promise<OwnerState>>();
 
   function stateOf(record: OwnerRecord, place: RecordPlace): Promise<OwnerState> {
-    // Everybody with access to the engine can write another owner's name beside a lock that nobody holds.
+    // Anyone with access to the engine can write another owner's name beside a lock that nobody holds.
     const key = JSON.stringify([place, record]);
     const state = asked.get(key) ?? owner.stateOf(record, place);
     asked.set(key, state);
     return state;
   }
 
-  /** Tells whether no call ever took a session that was made ahead. Another state directory's register could have it. */
+  /** Returns true if no call ever took a session that was made ahead. Another state directory's register could hold it. */
   function isUnused({ isAhead, owner: { lock } }: LabelFacts, use: SessionUse | undefined): boolean {
     if (!isAhead || use !== undefined || policy.sessions === undefined) return false;
     return dirname(lock) === dirname(owner.record.lock);
@@ -67,7 +67,7 @@ function toKeepMs({ keepMs }: LabelFacts, use: SessionUse | undefined): number {
   return keepMs === 0 ? 0 : (use?.keepMs ?? keepMs);
 }
 
-/** Tells whether a container ends with its owner, which holds its stdin open. */
+/** Returns true if a container ends with its owner, which holds its stdin open. */
 function isLease({ facts: { role }, isRunning }: LabelledThing): boolean {
   return isRunning && (role === "turn" || role === "proxy");
 }

@@ -17,7 +17,7 @@ export async function measureTurns(docker: Docker, sessions: readonly string[]):
   return new Map((await Promise.all(measured)).flat());
 }
 
-/** Takes one sample, where the engine's own percentage would need two in a second. */
+/** Takes one sample; the engine's own percentage would need two, a second apart. */
 async function measure(container: Docker.Container): Promise<Pick<TurnUse, "cpuMs" | "memoryBytes">> {
   try {
     const stats = await container.stats({ stream: false, "one-shot": true, ...timeLimit() });
@@ -29,7 +29,7 @@ async function measure(container: Docker.Container): Promise<Pick<TurnUse, "cpuM
   }
 }
 
-/** Converts a sample as the engine's own command does: files that the kernel can drop at once do not count. */
+/** Converts a sample as the engine's own command does: cached files that the kernel can drop at once do not count. */
 function toUse({ cpu_stats: cpu, memory_stats: memory }: ContainerStats): Pick<TurnUse, "cpuMs" | "memoryBytes"> {
   const details = (memory.stats ?? {}) as Readonly<Record<string, number>>;
   const cached = details["total_inactive_file"] ?? details["inactive_file"] ?? 0;

@@ -28,7 +28,7 @@ export type DockerHomesOptions = {
   readonly hostEnv: HostEnvironment;
 };
 
-/** Opens the homes on the user's engine, without an image. Throws `RUNNER_UNAVAILABLE` without an engine. */
+/** Opens the homes on the user's engine; needs no image. Throws `RUNNER_UNAVAILABLE` if there is no engine. */
 export async function openDockerHomes(options: DockerHomesOptions): Promise<SessionHomes> {
   const engine = await connectEngine(options.hostEnv, options.home);
   const { docker } = engine;
@@ -58,7 +58,7 @@ export async function openDockerHomes(options: DockerHomesOptions): Promise<Sess
   };
 }
 
-/** Fetches the archive of `/home`. It fails if the engine hangs before or during the answer, and not if the reader is slow. */
+/** Fetches the archive of `/home`. It fails if the engine hangs before or during the answer, but not if the reader is slow. */
 async function fetchHome(container: Docker.Container, signal: AbortSignal): Promise<Readable> {
   const over = new AbortController();
   const abortSignal = AbortSignal.any([signal, over.signal]);

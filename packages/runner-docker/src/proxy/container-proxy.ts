@@ -24,8 +24,8 @@ export type ContainerProxyOptions = {
 };
 
 /**
- * Creates the proxy sockets of a proxy in a container. They are in a volume that session containers mount read-only, and turns
- * do not. Each session container knows the name of its own socket only, which cannot be guessed.
+ * Creates the proxy sockets of a proxy in a container. They are in a volume that session containers mount read-only and turns do not mount.
+ * Each session container knows only the name of its own socket, and cannot guess the others.
  */
 export function createContainerProxySockets(options: ContainerProxyOptions): ProxySockets {
   const { docker } = options.engine;

@@ -17,7 +17,7 @@ export type HostProxyOptions = {
   readonly startProxy?: StartProxy | undefined;
 };
 
-/** Creates the proxy sockets of a proxy in this process. Each session's is in a folder of the host. */
+/** Creates the proxy sockets of a proxy in this process. Each session's socket is in a folder of its own on the host. */
 export function createHostProxySockets(options: HostProxyOptions): ProxySockets {
   const { engine, instance, startProxy, stateDir, upstream } = options;
   const isRemapped = engine.users === "remapped";
@@ -63,11 +63,11 @@ export function createHostProxySockets(options: HostProxyOptions): ProxySockets 
 function bringForwarder(folder: string, platform: string): OwnForwarder | undefined {
   const program = join(folder, "forwarder");
   try {
-    // A process of an earlier start may still run it.
+    // A process of an earlier start may still be running it.
     copyFileSync(toForwarderFile(platform), `${program}.new`);
     chmodSync(`${program}.new`, 0o755);
     renameSync(`${program}.new`, program);
-    // It fails too if the file system is mounted `noexec`.
+    // Also fails if the file system is mounted `noexec`.
     accessSync(program, constants.X_OK);
   } catch {
     return undefined;

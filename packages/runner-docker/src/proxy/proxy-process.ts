@@ -38,8 +38,8 @@ export type ProxyContainerProcess = {
 };
 
 /**
- * Starts the egress proxy in the sandbox image, into which its program is copied. It ends with budgie's connection to it.
- * Throws `RUNNER_UNAVAILABLE` if the image has no `node`.
+ * Starts the egress proxy in a container of the sandbox image, and copies its program there. The proxy ends when budgie's connection to it
+ * does. Throws `RUNNER_UNAVAILABLE` if the image has no `node`.
  */
 export async function startProxyContainer(options: ProxyContainerOptions): Promise<ProxyContainerProcess> {
   const { engine, image, labels, mount, name, user } = options;
@@ -111,7 +111,7 @@ function notStarted({ name }: SandboxImage, words: string, cause: unknown): Budg
   const said = words.trim() === "" ? "" : ` It said: ${words.replace(/\s+/g, " ").trim().slice(0, MOST_SAID)}`;
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `The egress proxy did not begin in a container of the sandbox image "${name}". Its node must be 20.19 or later.${said}`,
+    `The egress proxy did not start in a container of the sandbox image "${name}". Its node must be 20.19 or later.${said}`,
     { cause },
   );
 }

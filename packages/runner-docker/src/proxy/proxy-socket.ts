@@ -15,9 +15,12 @@ export type ProxySocket = {
   readonly mount: MountSettings;
   /** Path in a container with that mount */
   readonly socketPath: string;
-  /** Puts the forwarder beside the socket, for a container that runs it itself; `undefined` if none could run it from there */
+  /**
+   * Puts the forwarder beside the socket, for a container that runs the forwarder itself; returns `undefined` if none could run it from
+   * there
+   */
   readonly bringForwarder?: () => OwnForwarder | undefined;
-  /** True if its proxy can answer requests by functions of this process */
+  /** True if its proxy can answer requests with functions of this process */
   readonly isHere: boolean;
   open(): Promise<SessionProxy>;
   remove(): Promise<void>;
@@ -27,6 +30,6 @@ export type ProxySocket = {
 export type OwnForwarder = {
   /** The folder on the host of the proxy socket and the forwarder, for a read-only mount at `SOCKETS_TARGET` */
   readonly folder: string;
-  /** Forwards in the background, and runs the command that follows */
+  /** The start of a command line: forwards in the background, and runs the command that follows */
   readonly command: readonly string[];
 };

@@ -21,7 +21,10 @@ export type TurnContainer = {
   readonly mounts: readonly MountSettings[];
   /** `none`, `bridge`, or `container:` and the name of the container whose network it joins */
   readonly network: string;
-  /** The command that forwards to the proxy and runs what follows it, unless the network of another container leads there */
+  /**
+   * The start of a command line that forwards to the proxy and runs what follows; left out if the container does not run the forwarder
+   * itself
+   */
   readonly forwarder?: readonly string[] | undefined;
   /** Path on the host; `undefined` for the image's own certificates */
   readonly caFile: string | undefined;
@@ -35,7 +38,7 @@ export type TurnContainer = {
   readonly labels: Readonly<Record<string, string>>;
 };
 
-/** Returns the isolation profile of a turn. Every change of a sandbox's rights is in the diff of this function. */
+/** Returns the isolation profile of a turn. Every change to a sandbox's rights shows in the diff of this function. */
 export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
   const {
     extraGroups,
@@ -81,9 +84,8 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
   };
 }
 
-// The kernel counts all but the last for all processes of a user, also on the host and in other sandboxes, so these limits
-// leave a share for the others. None exceeds an ordinary user's limit, which a rootless engine cannot raise. A core file would
-// stay in the workspace.
+// The kernel counts all but the last across all processes of a user, also on the host and in other sandboxes, so these limits leave a share
+// for the others. None exceeds an ordinary user's limit, which a rootless engine cannot raise. A core file would stay in the workspace.
 const ULIMITS = [
   ["nofile", 16_384],
   ["sigpending", 1024],

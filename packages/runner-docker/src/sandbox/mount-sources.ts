@@ -19,7 +19,10 @@ type Identity = string;
 
 /** A set of open sources, which are closed when it is disposed. */
 export type HeldSources = AsyncDisposable & {
-  /** Opens a path, or a name in an open folder. Throws `WORKSPACE_INVALID` if a parent is a symlink. A symlink at the end is opened and not followed. */
+  /**
+   * Opens a path, or a name in an open folder. Throws `WORKSPACE_INVALID` if a parent is a symlink. A symlink at the end is opened, not
+   * followed.
+   */
   open(path: string, folder?: HeldSource): Promise<HeldSource | undefined>;
   /** Opens a path of the user's configuration or of budgie, and follows symlinks. */
   follow(path: string): Promise<HeldSource | undefined>;
@@ -74,7 +77,7 @@ async function pathOf(handle: FileHandle, path: string): Promise<string | undefi
   return (isLinux ? readlink(toOpened(handle)) : realpath(path)).catch(() => undefined);
 }
 
-/** Returns the error for a path that an agent could have exchanged. */
+/** Returns the error for a path that an agent could have swapped. */
 export function movedError(path: string, what = "was exchanged since it was checked"): BudgieError {
   return new BudgieError("WORKSPACE_INVALID", `"${path}" ${what}. Check it, and ask again.`);
 }

@@ -10,7 +10,7 @@ export type MountedFiles = {
   /** Mounted over `/etc/resolv.conf` and `/etc/hosts`, in which an engine describes the host's network */
   readonly resolvFile: string;
   readonly hostsFile: string;
-  /** Mounted where a budgie in the sandbox finds its depth */
+  /** Mounted where a budgie in the sandbox finds its nesting */
   readonly nestingFile: string;
   /** For Podman, which needs the seccomp profile in a file; not mounted */
   readonly seccompFile: string;

@@ -3,7 +3,7 @@ import type { MountSettings } from "dockerode";
 import { NESTING_FILE, type Access, type Hidden, type Projection } from "@budgie/core";
 import { MADE_FOR_MOUNT } from "../engine/labels.ts";
 import { SANDBOX } from "./container-options.ts";
-import { coverHiddenPaths, makeMountPoint, type CoveredPath } from "./hidden-paths.ts";
+import { coverHiddenPaths, makeMountPoint, type CoveredPath } from "./cover-hidden-paths.ts";
 import { createHeldSources, movedError, type HeldSource, type HeldSources } from "./mount-sources.ts";
 import { CA_FILE, SOCKETS_TARGET } from "./proxy-environment.ts";
 
@@ -108,15 +108,17 @@ function toOwnFiles(turn: TurnMounts) {
   ] as const;
 }
 
-/** Returns the mounts of a session's container besides its proxy socket: the volumes, writable. New ones get the folders of its image. */
+/**
+ * Returns the mounts of a session's container besides its proxy socket: the volumes, writable. New volumes get the folders of its image.
+ */
 export function toSessionMounts(volumes: SessionVolumes): MountSettings[] {
   return [volumeMount(volumes.home, "/home", false), volumeMount(volumes.auth, SANDBOX.auth, false)];
 }
 
 /** Returns the mount of a volume, which gets none of the image's files. With `noCopy` false, an empty one gets them with their owner. */
 export function volumeMount({ labels, name }: SessionVolume, target: string, noCopy = true): MountSettings {
-  // The labels are for a volume that somebody removed and Docker creates again, empty: by them, garbage collection finds it, and
-  // the next turn does not take it for the session's.
+  // The labels are for a volume that somebody removed and Docker creates again, empty: garbage collection finds it by its labels, and the
+  // next turn does not take it for the session's.
   const Labels = { ...labels, ...MADE_FOR_MOUNT };
   return {
     Type: "volume",
@@ -195,8 +197,8 @@ async function protectingMount(path: string, heldSources: HeldSources, { folder,
 }
 
 /**
- * Returns mounts of each projection below the agent's `$HOME` and at its path on the host, since agent files name prompts by
- * absolute path. A hidden folder of the home is otherwise an empty one of budgie's.
+ * Returns mounts of each projection below the agent's `$HOME` and at its path on the host, since agent files name prompts by absolute path.
+ * A hidden folder of the home shows only projections, and is otherwise empty.
  */
 async function homeMounts(
   heldSources: HeldSources,
@@ -220,6 +222,6 @@ async function homeMounts(
       await makeMountPoint(covered.cover + target.slice(covered.target.length), source.kind);
     }
   }
-  // Last, so that it has no effect if the user's own folder is shown as a whole.
+  // Covers come last, so that they have no effect if the user's own folder is shown as a whole.
   return [...mounts, ...(await Promise.all(covers.map(({ cover, target }) => ownBind(heldSources, cover, target))))];
 }

@@ -1,7 +1,7 @@
 import type { Engine } from "../engine/engine.ts";
 
-// Calls that are harmless with any argument. Docker's list also has those for 32 bits, asynchronous I/O, which has one limit
-// for the whole machine, and io_uring, which bypasses every rule below.
+// Calls that are harmless with any argument. Docker's list also has the 32-bit calls, asynchronous I/O, which has one limit for the whole
+// machine, and io_uring, which bypasses every rule below.
 const PLAIN = `
   accept accept4 access adjtimex alarm arch_prctl bind brk cachestat capget capset chdir chown clock_adjtime
   clock_getres clock_gettime clock_nanosleep close close_range connect copy_file_range dup dup2 dup3 epoll_create
@@ -39,9 +39,8 @@ const NETLINK_ROUTE = 0;
 const ENOSYS = 38;
 
 /**
- * The seccomp profile of a turn, in the engines' form. Derived from Docker's default profile (Apache-2.0, Docker,
- * Inc.), for a container without capabilities. Other calls fail with EPERM, and a program for 32 bits, whose calls have
- * other numbers, is killed.
+ * The seccomp profile of a turn, in the engines' form. Derived from Docker's default profile (Apache-2.0, Docker, Inc.), for a container
+ * without capabilities. Other calls fail with EPERM, and a 32-bit program, whose calls have other numbers, is killed.
  */
 export const SECCOMP_PROFILE = JSON.stringify({
   defaultAction: "SCMP_ACT_ERRNO",
@@ -49,7 +48,7 @@ export const SECCOMP_PROFILE = JSON.stringify({
   syscalls: [
     allow(PLAIN.trim().split(/\s+/)),
     allow(["clone"], without(0, NEW_NAMESPACES)),
-    // No namespace isolates most other families.
+    // No namespace isolates most other socket families.
     ...[AF_UNIX, AF_INET, AF_INET6].map((family) => allow(["socket"], equal(0, family))),
     allow(["socket"], equal(0, AF_NETLINK), equal(2, NETLINK_ROUTE)),
     allow(["socketpair"], equal(0, AF_UNIX)),

@@ -15,7 +15,7 @@ type SessionContainer = {
   isRunning(): Promise<boolean>;
 };
 
-/** Decides whether budgie can see the mounts of an engine's containers through the kernel. */
+/** The decision whether budgie can see the mounts of an engine's containers through the kernel. */
 export type EngineVisibility = {
   /**
    * Decides once, by looking into the container of the first session, in which no agent runs that could prevent it. If that
@@ -38,7 +38,7 @@ export const LOOK_TIMEOUT_MS = 2000;
 // Session containers run on the engine's default runtime. These runtimes are known to use the same kernel.
 const SAME_KERNEL = new Set([undefined, "runc", "crun", "io.containerd.runc.v2"]);
 
-/** Creates the decision for an engine, which is still open. */
+/** Creates the decision for an engine, which is made on the first call. */
 export function createEngineVisibility({
   engine,
   idleContainers,
@@ -46,7 +46,7 @@ export function createEngineVisibility({
   runtime,
 }: EngineVisibilityParts): EngineVisibility {
   let deciding: Promise<boolean> | undefined;
-  // By the engine's own report; the look itself shows whether its containers run on this machine.
+  // According to the engine's own report; the look itself shows whether its containers run on this machine.
   const isHere = platform() === "linux" && engine.kernel === release() && engine.system !== "Docker Desktop";
   // Only root may look into the container of a remapped user.
   const isOwn = engine.users !== "remapped" || process.getuid?.() === 0;

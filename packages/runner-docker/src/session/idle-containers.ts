@@ -5,7 +5,7 @@ type Stoppable = { stop(): Promise<void> };
 export type IdleContainers = {
   /** Records that a process joins a container, and stops an idle one if there are too many. */
   acquire(container: Stoppable): void;
-  /** Records that a process left a container, and stops it after `idleMs` without another one. */
+  /** Records that a process left a container, and stops it after `idleMs` without another process. */
   release(container: Stoppable): void;
   /** Releases a container, and stops it at once unless another process uses it. */
   releaseAndStop(container: Stoppable): Promise<void>;

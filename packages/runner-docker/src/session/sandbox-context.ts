@@ -17,7 +17,7 @@ export type SandboxContext = {
   /** Finds an image that a command names, as it is now. Throws like the function of this name */
   readonly findImage: (name: string) => Promise<SandboxImage>;
   readonly owner: Owner;
-  /** Time for which a home is kept after its last use; `undefined` if it ends with its owner */
+  /** Time during which a home is kept after its last use; `undefined` if it ends with its owner */
   readonly keepSessionsMs: number | undefined;
   readonly user: SandboxUser;
   readonly callerGroups: readonly number[];

@@ -20,7 +20,7 @@ export type SessionContainer = {
   readonly handle: Docker.Container;
   readonly name: string;
   /**
-   * Creates it again if somebody removed it, and resolves to a name of its run, or to `undefined` if it does not run. Throws
+   * Creates it again if somebody removed it, and resolves to an id of its current run, or to `undefined` if it does not run. Throws
    * `SESSION_UNUSABLE` if the volumes were removed too.
    */
   ensure(): Promise<string | undefined>;
@@ -65,7 +65,7 @@ export async function createSessionContainer(
     }
     const made = await makeContainer(context, name, parts);
     try {
-      // Afterwards, since the volumes cannot be removed any more.
+      // Checked afterwards, since the new container keeps the volumes from being removed.
       await refuseLostVolumes(docker, parts);
     } catch (error) {
       await pendingRemovals.remove(() => removeContainer(made)).firstAttempt;
@@ -113,13 +113,15 @@ export async function createSessionContainer(
   };
 }
 
-/** Finds it. Throws `RUNNER_UNAVAILABLE` if another container has its name, since a turn would join that one's network. */
+/**
+ * Finds the session's container. Throws `RUNNER_UNAVAILABLE` if another container has its name, since a turn would join that one's network.
+ */
 async function findThere(place: OwnPlace): Promise<Docker.ContainerInspectInfo | undefined> {
   const facts = await findOwn(place);
   return facts === undefined || isBeingRemoved(facts.State) ? undefined : facts;
 }
 
-/** Starts it without checking first if it runs; `false` if it does not exist. */
+/** Starts a container without checking first if it runs; `false` if it does not exist. */
 async function startIfThere(container: Docker.Container): Promise<boolean> {
   try {
     await container.start(timeLimit());
@@ -146,14 +148,17 @@ async function makeContainer(
   return createContainer(engine, name, body);
 }
 
-/** Throws if the volumes were removed together with the container. The engine created empty ones since, for this container or another one. */
+/**
+ * Throws if the volumes were removed together with the container. The engine has since created empty ones, for this container or another
+ * one.
+ */
 async function refuseLostVolumes(docker: Docker, { session, volumes }: SessionContainerParts): Promise<void> {
   const names = [volumes.home.name, volumes.auth.name];
   const found = await Promise.all(
     names.map((name) => docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing)),
   );
   const facts = found.map((volume) => parseLabels(volume?.Labels));
-  // Podman gives volumes that it creates for a mount no labels.
+  // Podman gives no labels to volumes that it creates for a mount.
   if (facts.every(({ isMadeForMount, role }) => role !== "" && !isMadeForMount)) return;
   throw new BudgieError(
     "SESSION_UNUSABLE",

@@ -6,11 +6,11 @@ import type { OwnForwarder, ProxySocket } from "../proxy/proxy-socket.ts";
 import type { SessionContainer } from "./session-container.ts";
 import type { IdleContainers } from "./idle-containers.ts";
 
-/** A session's network: that of its container, with a proxy that applies the policy of the running process. */
+/** A session's network: its container's, with a proxy that applies the policy of the running process. */
 export type SessionEgress = {
   /**
-   * Prepares the network of a process that is about to start: one of its own if it runs the forwarder itself, where it can. The caller
-   * must call `close`, even if the start fails.
+   * Prepares the network of a process that is about to start. With `runsForwarder` the process gets its own network, and runs the forwarder
+   * itself, if it can. The caller must call `close`, even if the start fails.
    */
   join(policy: EgressPolicy, runsForwarder: boolean): TurnNetwork;
   /** Opens the proxy, which denies everything. */
@@ -116,7 +116,7 @@ export function createSessionEgress({
     };
   }
 
-  /** Returns a network without other interfaces than its loopback, to which the process itself brings the forwarder. */
+  /** Returns a network with only a loopback interface, in which the process itself runs the forwarder. */
   function joinProxy(asked: EgressPolicy, forwarder?: OwnForwarder): TurnNetwork {
     // Processes of a session share its proxy.
     if (processes > 0 && !isDeepStrictEqual(policy, asked)) throw anotherPolicy();
@@ -147,7 +147,7 @@ export function createSessionEgress({
     },
     async close() {
       idleContainers.forget(sessionContainer);
-      // A service that cannot be stopped must not keep the session from being removed either.
+      // A service that cannot be stopped must not keep the session from being removed.
       await Promise.allSettled([service?.[Symbol.asyncDispose]()]);
       // A proxy that has ended must not keep the session from being removed.
       await opening?.then((sessionProxy) => sessionProxy.close()).catch(() => undefined);

@@ -8,7 +8,10 @@ import type { SessionVolume, SessionVolumes } from "../sandbox/mounts.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 
-/** The origin of a session's home: a new one, one that no owner keeps, one that is made before a call needs it, or the one that its last owner kept. */
+/**
+ * The origin of a session's home. `new`: created; `passing`: created, and never kept; `ahead`: created before a call needs it; `kept`: kept
+ * by its last owner.
+ */
 export type HomeOrigin = "new" | "passing" | "ahead" | "kept";
 
 /** Returns the names and labels of a session's volumes. */
@@ -81,12 +84,12 @@ async function reopenHome(context: SandboxContext, parts: SessionContainerParts)
   }
 }
 
-/** Tells whether a container belongs to this budgie: another one may have taken over the session meanwhile. */
+/** Returns true if a container belongs to this budgie: another one may have taken over the session meanwhile. */
 function isOwn({ owner }: SandboxContext, labels: Readonly<Record<string, string>>): boolean {
   return parseLabels(labels).owner.instance === owner.record.instance;
 }
 
-/** Tells whether a container belongs to the session, and not to a program that exports its home. */
+/** Returns true if a container belongs to the session, and not to a program that exports its home. */
 function isOfSession({ Labels }: Docker.ContainerInfo): boolean {
   return parseLabels(Labels).role !== "reader";
 }
@@ -158,7 +161,7 @@ async function createVolume(docker: Docker, { labels, name }: SessionVolume): Pr
 
 async function refuseOwned({ engine, owner }: SandboxContext, id: SessionId): Promise<void> {
   const made = await findHome(engine.docker, id);
-  // The home's labels name its creator, and the session container's its present owner.
+  // The home's labels name its creator, and the session container's labels its present owner.
   const containers = (await listContainers(engine.docker, id)).filter(isOfSession);
   const owners = [made, ...containers.map(({ Labels }) => parseLabels(Labels))].map((thing) => thing.owner);
   // A budgie that resumes a session found it in the state directory.

@@ -6,8 +6,8 @@ import { createHeldSources, openPath, readFacts, movedError } from "../sandbox/m
 import type { HeldMounts, TurnMount } from "../sandbox/mounts.ts";
 
 /**
- * Throws `WORKSPACE_INVALID` unless a container whose agent has not started has exactly the held sources mounted. The engine
- * resolves each path again, so a program that may write to a parent folder could exchange it in between, and back.
+ * Throws `WORKSPACE_INVALID` unless a container whose agent has not started has exactly the held sources mounted. The engine resolves each
+ * path again, so a program that may write to a parent folder could swap it in between, and swap it back.
  */
 export async function confirmMounts({ absent, mounts }: HeldMounts, root: ContainerRoot | undefined): Promise<void> {
   const table = root && toTable(await root.readMounts());

@@ -68,9 +68,9 @@ const POLL_MS = 2;
 const MOST_POLLS = 100;
 
 /**
- * Waits for the exit marker and for the end of the container's last process, which the kernel shows some 40 ms before the
- * engine. `undefined` if the process does not end in time, or the container cannot tell whether memory ran out: the caller
- * then asks the engine.
+ * Waits for the exit marker and for the end of the container's last process, which the kernel shows some 40 ms before the engine.
+ * `undefined` if the process does not end before the timeout, or the container cannot tell whether memory ran out: the caller then asks the
+ * engine.
  */
 export async function awaitExitMarker(
   outputs: readonly Output[],

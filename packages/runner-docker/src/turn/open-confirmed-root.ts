@@ -42,7 +42,7 @@ export async function openConfirmedRoot(
 const END_LOOKS = 10;
 const BETWEEN_LOOKS_MS = 30;
 
-/** Returns whether a container has ended, or ends within the next moments. */
+/** Returns true if a container has ended, or ends within the next moments. */
 async function hasEnded(container: Docker.Container): Promise<boolean> {
   for (let looks = 1; (await container.inspect(timeLimit())).State.Running; looks++) {
     if (looks === END_LOOKS) return false;
@@ -51,7 +51,7 @@ async function hasEnded(container: Docker.Container): Promise<boolean> {
   return true;
 }
 
-/** Tells whether the process has the container's mounts: a runtime with a kernel of its own may show another process. */
+/** Returns true if the process has the container's mounts: a runtime with a kernel of its own may show another process. */
 async function showsWorkspace(root: ContainerRoot): Promise<boolean> {
   return (await root.readMounts()).includes(` ${SANDBOX.workspace} `);
 }

@@ -84,7 +84,7 @@ export async function launchAhead(turn: TurnLaunch): Promise<LaunchedTurn> {
   );
 }
 
-/** Takes the container that was made for the turn if it is what the turn would make now, or else makes one. */
+/** Takes the container that was prepared for the turn if the turn would create the same one now; otherwise creates one. */
 async function launch(turn: TurnLaunch): Promise<LaunchedTurn> {
   const { ahead, command, context, network, options } = turn;
   refuseCancelled(options.signal);
@@ -97,7 +97,7 @@ async function launch(turn: TurnLaunch): Promise<LaunchedTurn> {
     const imageId = (command.image === undefined ? context.image : await context.findImage(command.image)).id;
     const body = toTurnBody(turn, { held, imageId, seccompFile: files.seccompFile });
     const networkRun = network.mode.startsWith("container:") ? run : undefined;
-    // Before the container, whose mounts are those of a later time.
+    // Read before the container is created, since its mounts are taken later.
     const facts = ahead && toTurnFacts({ body, held, skeleton, networkRun });
     const made = await ahead;
     if (made !== undefined && made.facts === facts && (await isIntact(made, held))) {
@@ -125,7 +125,7 @@ type Attached = Pick<StartedTurn, "container" | "root" | "socket">;
 async function launchWith(turn: TurnLaunch, held: HeldMounts, body: ContainerCreateOptions): Promise<Attached> {
   const { container, visibility } = await createTurnContainer(turn, held, body);
   try {
-    // Podman prepares a container when one attaches to it, and the session's container has to run by then.
+    // Podman prepares a container when a client attaches to it, and the session's container has to run by then.
     await turn.network.joinable;
     const socket = await attach(turn.context.engine.endpoint.address, container.id);
     try {
@@ -158,7 +158,7 @@ function toLaunched(context: SandboxContext, launched: Omit<LaunchedTurn, "disca
   };
 }
 
-/** Launches the container once more if somebody removed the session's container, whose network it joins, in the meantime. */
+/** Launches the container once more if the session's container, whose network it joins, was stopped or removed meanwhile. */
 async function relaunch(turn: TurnStart, error: unknown): Promise<LaunchedTurn> {
   if (error instanceof BudgieError || !(await turn.network.restore())) throw error;
   return launch(turn);
@@ -183,7 +183,7 @@ async function createTurnContainer(
     createContainer(engine, name, body),
     Promise.all([
       turn.decideVisibility(),
-      // Before the start, at which the engine mounts.
+      // Checked before the start, when the engine mounts them.
       turn.checkMountPoints(mounts.map(({ settings }) => settings.Target)),
     ]),
   ]);

@@ -10,7 +10,7 @@ export type ContainerEnd = {
   readonly stopped: StopReason | "disk-limit" | undefined;
 };
 
-// Shells and the engine report death by signal n as 128 + n. If a signal has two names, the first one is the usual.
+// Shells and the engine report death by signal n as 128 + n. If a signal has two names, the first one is the usual one.
 const SIGNALS = new Map(
   Object.entries(constants.signals)
     .toReversed()

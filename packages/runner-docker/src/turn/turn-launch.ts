@@ -20,7 +20,10 @@ export type TurnLaunch = {
   readonly network: Pick<TurnNetwork, "forwarder" | "joinable" | "mode">;
   /** Decides whether a container that cannot be looked into is refused */
   readonly decideVisibility: () => Promise<boolean>;
-  /** Resolves to its run when the session's container, and so its volumes, are known to exist; to `undefined` if it does not run */
+  /**
+   * Resolves once the session's container, and so its volumes, are known to exist: to the id of its run, or to `undefined` if it does not
+   * run
+   */
   readonly containerReady: Promise<string | undefined>;
   /** Throws if a mount point in the home is a symlink */
   readonly checkMountPoints: (paths: readonly string[]) => Promise<void>;
@@ -32,7 +35,7 @@ export type TurnLaunch = {
 export type LaunchedTurn = Pick<StartedTurn, "container" | "root" | "socket"> & {
   readonly skeleton: string;
   readonly mounts: readonly TurnMount[];
-  /** Text of what it was made from; `undefined` if no turn is made before its call */
+  /** Description of what it was made from; `undefined` if no turn is made before its call */
   readonly facts: string | undefined;
   /** Removes it, if no agent ran in it. */
   discard(): Promise<void>;

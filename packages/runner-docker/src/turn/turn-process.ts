@@ -33,7 +33,7 @@ export type StartedTurn = {
   readonly socket: Duplex;
   /** `undefined` if the container is not accessible */
   readonly root: ContainerRoot | undefined;
-  /** Precedes its exit marker */
+  /** The token before its exit marker */
   readonly token: string;
   /** Limit of the session's home */
   readonly diskBytes: number;
@@ -123,8 +123,8 @@ async function awaitEnd(
 }
 
 /**
- * Waits for "not running", only after the start, since an earlier wait can hang for ever. The wait never settles if the engine
- * dies, so the end of the output counts too, and then the container is inspected.
+ * Waits until a container is not running. Begins only after the start, since an earlier wait can hang forever. The wait never settles if
+ * the engine dies, so the end of the output counts too, and then the container is inspected.
  */
 async function waitForEnd(container: Docker.Container, closed: Promise<void>, giveUp: AbortSignal): Promise<End> {
   const over = new AbortController();

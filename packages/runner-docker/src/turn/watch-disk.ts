@@ -18,15 +18,15 @@ export type DiskLimit = {
 
 /** Reports of the home's size; `undefined` if it cannot be measured, such as on another machine. */
 export type DiskWatch = {
-  /** Ends the watch, and reports the home since the last report. */
+  /** Ends the watch, and reports the home's size and its growth since the last report. */
   readonly end: () => Promise<DiskReport | undefined>;
-  /** Reports the home since the last report, or since the start. */
+  /** Reports the home's size and its growth since the last report, or since the start. */
   readonly take: () => Promise<DiskReport | undefined>;
 };
 
 const TICK_MS = 1000;
 const LONGEST_UNMEASURED_MS = 60_000;
-// A pause lasts 20 times as long as the measurement, which so takes at most a twentieth of a CPU.
+// A pause lasts 20 times as long as the measurement, which therefore takes at most a twentieth of a CPU.
 const REST = 20;
 const MEASURING_LIMIT_MS = 60_000;
 const LAST_MEASURING_LIMIT_MS = 5000;
@@ -66,7 +66,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     return size.bytes + grown > limit.bytes || restedMs > LONGEST_UNMEASURED_MS;
   }
 
-  /** Tells whether the home exceeds its limit. If some files could not be counted, growth of the whole disk counts as the home's. */
+  /** Returns true if the home exceeds its limit. If some files could not be counted, growth of the whole disk counts as the home's. */
   function isAbove({ size, space }: Measured, before: Measured): boolean {
     const uncounted = size.isPartial ? Math.max(0, space.used - before.space.used) : 0;
     return size.bytes + uncounted > limit.bytes;
@@ -123,7 +123,7 @@ async function readSpace(place: FileHandle): Promise<Space> {
   return { used: (blocks - bfree) * bsize, free: { bytes: bavail * bsize, files: ffree } };
 }
 
-/** Tells whether a disk is nearly full, unless it was so before the turn. */
+/** Returns true if a disk is nearly full, unless it already was before the turn. */
 function isFull({ free }: Pick<Space, "free">, { free: before }: Pick<Space, "free">): boolean {
   const isShort = (kind: keyof Room): boolean => free[kind] < Math.min(LEAST_FREE[kind], before[kind] / 2);
   return isShort("bytes") || isShort("files");

@@ -4,7 +4,7 @@ import type Docker from "dockerode";
 import { expect } from "vitest";
 import {
   createSessionId,
-  KIRO_DEFINITIONS,
+  KIRO_HIDDEN_PATHS,
   type Command,
   type Runner,
   type RunnerSession,
@@ -13,7 +13,7 @@ import {
 import { createDockerPlace, runCommand, testEngine, type DockerPlace, type Ran } from "../helpers/docker-place.ts";
 import { createEngineProxy, type EngineProxy } from "../helpers/engine-proxy.ts";
 
-/** A runner that keeps next turns ready, on an engine whose calls are seen. */
+/** A runner that keeps containers ready for next turns, on an engine whose calls are recorded. */
 export type AheadPlace = AsyncDisposable & {
   readonly docker: Docker;
   readonly place: DockerPlace;
@@ -54,7 +54,7 @@ export async function createAheadPlace(): Promise<AheadPlace> {
         session,
         workspace,
         run(script, options) {
-          const command: Command = { argv: ["sh", "-c", script], env: {}, projections: [], hidden: KIRO_DEFINITIONS };
+          const command: Command = { argv: ["sh", "-c", script], env: {}, projections: [], hidden: KIRO_HIDDEN_PATHS };
           return runCommand(session, command, { directory: workspace, ...options });
         },
         async untilWaiting() {

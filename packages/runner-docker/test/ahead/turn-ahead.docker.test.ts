@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { KIRO_DEFINITIONS, type Command } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS, type Command } from "@budgie/core";
 import { createHostHome } from "@budgie/testkit";
 import { KIRO_IMAGE, runCommand } from "../helpers/docker-place.ts";
 import { findProcesses } from "../turn/find-processes.ts";
@@ -18,7 +18,7 @@ describe("the container of a session's next turn", () => {
 
     const before = ahead.proxy.requestLines().length;
     const argv = ["sh", "-c", 'cat ~/note - && echo "$1 $GREETING" && hostname', "sh", "an argument"] as const;
-    const command = { argv, env: { GREETING: "hello" }, projections: [], hidden: KIRO_DEFINITIONS };
+    const command = { argv, env: { GREETING: "hello" }, projections: [], hidden: KIRO_HIDDEN_PATHS };
     const { exit, stdout } = await runCommand(open.session, command, {
       directory: open.workspace,
       input: "input\n",
@@ -94,7 +94,7 @@ describe("the container of a session's next turn", () => {
     const cancelling = new AbortController();
     const command: Command = { argv: ["sh", "-c", "echo up; exec sleep 60"], env: {}, projections: [] };
     const child = await open.session.start(
-      { ...command, hidden: KIRO_DEFINITIONS },
+      { ...command, hidden: KIRO_HIDDEN_PATHS },
       { directory: open.workspace, input: "", signal: cancelling.signal },
     );
     child.stdout.once("data", () => cancelling.abort());

@@ -10,7 +10,7 @@ afterAll(() => place[Symbol.asyncDispose]());
 
 const WRITES = { argv: ["sh", "-c", 'echo kept > "$HOME/note"; ls -ld "$HOME"'], env: {}, projections: [] } as const;
 
-// Its session's container runs, so a home can be filled through it.
+// With this policy the session container runs, so that a home can be filled through it.
 const access = { workspace: "rw", egress: { mode: "open", hosts: [] }, limits: {} } as const;
 
 it("holds nothing of any program but what a command brings, and its parents are the agent's own", async () => {
@@ -78,7 +78,7 @@ it("takes a new home for used once the first of two commands that start at once 
   const shown = await Promise.all([show("one"), show("two")]);
 
   expect(shown.map(({ stdout }) => stdout)).toEqual(["one", "two"]);
-  // The engine unpacks what is written to a used home, after a look for symlinks.
+  // Into a used home, the engine unpacks files, after a check for symlinks.
   expect(proxy.requestLines().filter((line) => line.startsWith("PUT ")).length).toBe(1);
   await runner.close();
 });
@@ -86,7 +86,7 @@ it("takes a new home for used once the first of two commands that start at once 
 it("fills the home of a session without a network through a copy of its container, which does not run, and leaves nothing else behind", async () => {
   await using proxy = await createEngineProxy();
   const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
-  // The container of a runner's first session is started for a look into it.
+  // The first session container of a runner is started, so that budgie can try a look into it.
   await runCommand(await runner.openSession(createSessionId()), WRITES, { directory: place.workspace });
   const before = proxy.requestLines().length;
   const session = await runner.openSession(createSessionId());

@@ -55,7 +55,7 @@ describe("a new login", () => {
     const planted = await sh(`cd "$HOME/.local/share/kiro-cli" && ${plant}`);
     changeHost(host, ROTATE);
 
-    // The time is bounded by that of the test: a read of such a file takes longer or does not end.
+    // The test's timeout bounds this: a read of such a file would take longer, or never end.
     const outcome = await kiro("[[say: still here]]").then(
       ({ stdout }) => stdout,
       (error: { code?: string }) => error.code,

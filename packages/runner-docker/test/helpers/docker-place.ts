@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import type Docker from "dockerode";
 import {
   createOwner,
-  KIRO_DEFINITIONS,
+  KIRO_HIDDEN_PATHS,
   type Command,
   type Exit,
   type Owner,
@@ -25,7 +25,7 @@ export const KIRO_IMAGE = process.env["BUDGIE_TEST_IMAGE"] ?? "budgie-demo:lates
 
 let connecting: Promise<Docker> | undefined;
 
-/** Returns the engine of the tests, without the code under test. It is connected to once, which takes seconds on some engines. */
+/** Returns the engine of the tests, without the code under test. Connects only once, since that takes seconds on some engines. */
 export function testEngine(): Promise<Docker> {
   return (connecting ??= connectEngine(process.env, process.env["HOME"] ?? "/root").then(({ docker }) => docker));
 }
@@ -87,11 +87,11 @@ export function createDockerPlace(): DockerPlace {
 
 export type Ran = { readonly stdout: string; readonly stderr: string; readonly exit: Exit };
 
-/** Runs a shell command in a session to its end, with what a repository may not redefine of Kiro's agents hidden. */
+/** Runs a shell command in a session to its end, with a repository's definitions of Kiro's agents hidden. */
 export function run(session: RunnerSession, directory: string, script: string): Promise<Ran> {
   return runCommand(
     session,
-    { argv: ["sh", "-c", script], env: {}, projections: [], hidden: KIRO_DEFINITIONS },
+    { argv: ["sh", "-c", script], env: {}, projections: [], hidden: KIRO_HIDDEN_PATHS },
     { directory },
   );
 }

@@ -15,7 +15,7 @@ export type EngineProxy = AsyncDisposable & {
   freeze(): () => void;
   /** Requests without an answer, and attached connections */
   readonly pending: () => readonly string[];
-  /** Breaks all open connections, as the death of budgie would; new ones are possible */
+  /** Breaks all open connections, like the death of budgie; new ones are possible */
   cut(): void;
 };
 

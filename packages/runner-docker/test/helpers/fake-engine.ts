@@ -3,7 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** An engine's answers by `METHOD /path`. A missing one is a 404, `"never"` is no answer, and each of a list is given once, the last one repeatedly. */
+/**
+ * An engine's answers by `METHOD /path`. A missing one is a 404, and `"never"` is no answer. The entries of a list are given in order, the
+ * last one repeatedly.
+ */
 export type Answers = Readonly<Record<string, unknown>>;
 
 /** An answer in such a list. */

@@ -50,8 +50,11 @@ describe("findProgram", () => {
 
   it.each([
     ["/nowhere:/opt/plain", /^The image has no "kiro-cli" on its PATH, \/nowhere:\/opt\/plain\.$/],
-    ["/opt/own", /^"\/opt\/own\/kiro-cli" of the image is of no use to uid 61000.*"\/opt\/own\/kiro-cli"\. Run "chmod/],
-    ["/opt/root/bin", /of no use to uid 61000, which may not pass "\/opt\/root"/],
+    [
+      "/opt/own",
+      /^"\/opt\/own\/kiro-cli" of the image cannot be run by uid 61000.*"\/opt\/own\/kiro-cli"\. Run "chmod/,
+    ],
+    ["/opt/root/bin", /cannot be run by uid 61000, which has no access to "\/opt\/root"/],
   ])("reports the problem if %j is the whole PATH", async (path, message) => {
     await expect(find(path)).rejects.toThrow(message);
   });

@@ -77,7 +77,7 @@ describe("an image with only /bin/sh and kiro-cli", () => {
 });
 
 describe("an image by the original's Dockerfile", () => {
-  // Kiro's installer puts its programs there when root runs it.
+  // As root, Kiro's installer puts its programs into this folder.
   const ORIGINAL = `FROM ${BASE_IMAGE}
 RUN chmod 700 /root
 COPY kiro-cli /root/.local/bin/kiro-cli

@@ -36,7 +36,7 @@ async function unpack(archive: Buffer): Promise<readonly Entry[]> {
   return entries;
 }
 
-/** Lists what the layers of an image have. */
+/** Lists the entries of an image's layers. */
 async function unpackLayers(id: string): Promise<readonly Entry[]> {
   const saved = await unpack(await buffer(await docker.getImage(id).get()));
   const read = (name: string) => saved.find(({ header }) => header.name === name)?.content ?? Buffer.alloc(0);

@@ -22,7 +22,7 @@ type GarbagePlace = {
   readonly collect: (policy?: GcPolicy) => Promise<GcReport>;
 };
 
-/** A place whose runners collect the garbage of invented owners. */
+/** Creates a place whose runners collect the garbage of invented owners. */
 export function createGarbagePlace(): GarbagePlace {
   const place = createDockerPlace();
   return {

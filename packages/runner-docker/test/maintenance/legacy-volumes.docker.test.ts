@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { findLegacyVolumes } from "../../src/maintenance/legacy-volumes.ts";
 import { BASE_IMAGE, testEngine } from "../helpers/docker-place.ts";
 
-/** Mounts a volume, which creates it, as the original did with each session's first call. */
+/** Creates a volume by mounting it, as the original budgie did with each session's first call. */
 async function mount(volume: string): Promise<() => Promise<void>> {
   const docker = await testEngine();
   const container = await docker.createContainer({

@@ -7,7 +7,7 @@ import { serveOnLoopback, type Identity, type LoopbackServer } from "@budgie/tes
 
 /** A server on this machine's loopback that records its requests. */
 export type RecordingServer = LoopbackServer & {
-  /** Such as `GET /page?lang=en` */
+  /** Request lines without the version, such as `GET /page?lang=en` */
   readonly requests: readonly string[];
 };
 

@@ -25,7 +25,7 @@ const SENDS_URGENT_DATA = `
   sleep 60;
 `;
 
-// Says what came back from the proxy, to which it connects before anything else.
+// Connects to the proxy before anything else, and prints the answer.
 const CONNECTS = `
   const peer = require("node:net").connect(Number(process.argv[1]), "127.0.0.1");
   peer.write(process.env.WORD);

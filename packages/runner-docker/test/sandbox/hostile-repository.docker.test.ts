@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSessionId, KIRO_DEFINITIONS, type Command } from "@budgie/core";
+import { createSessionId, KIRO_HIDDEN_PATHS, type Command } from "@budgie/core";
 import { createHostHome, type HostHome } from "@budgie/testkit";
 import { createDockerPlace, KIRO_IMAGE, run, runCommand } from "../helpers/docker-place.ts";
 import { CONTAINER_REMOVALS } from "../../../claims/test/helpers/remove-protections.ts";
@@ -65,7 +65,7 @@ async function attack({ agent, file, name, text }: Attack, hostEnv: Readonly<Rec
     env: { FAKE_KIRO_PROFILE: "q1" },
     projections: [{ source: host.agentsDir, home: ".kiro/agents" }],
     login: "kiro",
-    hidden: KIRO_DEFINITIONS,
+    hidden: KIRO_HIDDEN_PATHS,
   };
   const input = "[[write taken-over: x]] [[say: Done.]]";
   const { exit, stderr, stdout } = await runCommand(session, command, { directory: repository, input });

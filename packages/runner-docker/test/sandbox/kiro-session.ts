@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { createSessionId, KIRO_DEFINITIONS, type Command, type RunnerSession } from "@budgie/core";
+import { createSessionId, KIRO_HIDDEN_PATHS, type Command, type RunnerSession } from "@budgie/core";
 import type { HostHome } from "@budgie/testkit";
 import { KIRO_IMAGE, run, runCommand, type DockerPlace, type Ran } from "../helpers/docker-place.ts";
 
@@ -24,7 +24,7 @@ export async function openKiroSession(place: DockerPlace, host: HostHome, direct
     env: {},
     projections: [{ source: host.agentsDir, home: ".kiro/agents" }],
     login: "kiro",
-    hidden: KIRO_DEFINITIONS,
+    hidden: KIRO_HIDDEN_PATHS,
   };
   return {
     session,

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { KIRO_DEFINITIONS, toHidden, type Access, type Projection } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS, toHidden, type Access, type Projection } from "@budgie/core";
 import { holdTurnMounts, toSessionMounts } from "../../src/sandbox/mounts.ts";
 
 let root: string;
@@ -39,7 +39,7 @@ async function mountsOf(asked: Asked = {}) {
     workspaceMode,
     protectedPaths,
     projections,
-    hidden: toHidden({ hidden: KIRO_DEFINITIONS }),
+    hidden: toHidden({ hidden: KIRO_HIDDEN_PATHS }),
     ...files,
   };
   await using held = await holdTurnMounts(turn);

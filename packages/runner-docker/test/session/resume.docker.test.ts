@@ -100,7 +100,7 @@ describe("a session that is resumed", () => {
   it("leaves only its home on the engine if that fails", async () => {
     const docker = await testEngine();
     const id = await leave(makeWorkspace(), "true");
-    // Another program's container of that name.
+    // A container of that name belongs to another program.
     const Image = BASE_IMAGE;
     const taken = await docker.createContainer({ name: `budgie-session-${id}`, Image, Cmd: ["true"] });
     const { runner } = await place.createRunner({ keepSessionsMs: 3_600_000 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { ContainerRoot } from "../../src/container-files/look-into.ts";
 import { openConfirmedRoot } from "../../src/turn/open-confirmed-root.ts";
 
-/** A container that the engine reports as running a number of times, and whose process shows no mounts any more. */
+/** Creates a container that the engine reports as running `reportsRunning` times, and whose process no longer shows mounts. */
 function createContainer(reportsRunning: number) {
   let reports = 0;
   const State = () => ({ Pid: 1234, Running: reports++ < reportsRunning });

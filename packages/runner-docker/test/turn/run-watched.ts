@@ -34,7 +34,7 @@ export async function runWatched(
     child.exit,
     child.egress,
   ]);
-  if (egress === undefined) throw new Error("Nobody watched what the process reached.");
+  if (egress === undefined) throw new Error("The network access of the process was not recorded.");
   return { stdout, stderr, exit, egress };
 }
 

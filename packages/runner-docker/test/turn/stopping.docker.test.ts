@@ -8,9 +8,9 @@ import { createTurnPlace, type TurnPlace } from "./turn-place.ts";
 const AGENT = "shell-worker";
 const AT_WORK = "[[write at-work: yes]]";
 
-// The request at each stage of a turn whose answer is held back until the abort was sent.
+// The request at each stage of a turn. Its answer is held back until the abort was sent.
 const BEFORE_ITS_AGENT = {
-  "while it is looked whether its volumes are there": /^GET \S*\/volumes\/budgie-session-/,
+  "while its volumes are looked up": /^GET \S*\/volumes\/budgie-session-/,
   "while its volumes are made": /^POST \S*\/volumes\/create/,
   "while its session container is made": /^POST \S*\/containers\/create\?name=budgie-session-/,
   "while its session container is looked for": /^GET \S*\/containers\/budgie-session-\S+\/json/,
@@ -20,10 +20,10 @@ const BEFORE_ITS_AGENT = {
   "while its started container is looked at": /^GET \S*\/containers\/[0-9a-f]{12,}\/json/,
 } as const;
 
-// The same where budgie cannot look into containers, so that the engine writes the login. It does that through the session's container if
-// that runs, which it may do meanwhile for a look into it, or else through a copy that is made for it.
+// The same if budgie cannot look into containers, so that the engine writes the login: through the session container if that runs, which
+// it may do for a look into it, else through a copy of it.
 const BY_THE_ENGINE = {
-  "while what its login is written through is made or used":
+  "while the container that receives its login is created or used":
     /^(?:POST \S*\/containers\/create\?name=budgie-session-\S+-copy-|PUT \S*\/archive)/,
   "while its login is written": /^PUT \S*\/containers\/\S+\/archive/,
 } as const;
@@ -210,7 +210,7 @@ async function meet<T>(point: RegExp, { begin, end }: Meeting<T>): Promise<T> {
       .poll(() => proxy.requestLines().slice(before), { timeout: 20_000 })
       .toContainEqual(expect.stringMatching(point));
     end();
-    // The listeners of the abort have run by then.
+    // By then, the listeners of the abort have run.
     await new Promise((resolve) => setImmediate(resolve));
     release();
     return await begun;

@@ -11,7 +11,7 @@ export async function listSessions(register: SessionRegister, owner: Owner): Pro
   return (await Promise.all(records)).flat();
 }
 
-/** Tells if a path exists, a dangling symlink included. */
+/** Returns true if a path exists, a dangling symlink included. */
 export async function isThere(path: string): Promise<boolean> {
   return (await lstat(path).catch(() => undefined)) !== undefined;
 }

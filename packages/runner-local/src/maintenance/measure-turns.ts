@@ -24,7 +24,7 @@ async function addUp(family: readonly ProcessEntry[]): Promise<Pick<TurnUse, "cp
   };
 }
 
-// The unit of /proc on every Linux: 100 a second.
+// The clock tick of /proc on every Linux: 100 per second.
 const TICK_MS = 10;
 
 /** Reads the processor time and resident memory of a process; zeros once it has ended. */

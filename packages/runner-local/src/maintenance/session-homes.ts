@@ -71,7 +71,7 @@ function toUnreadable(id: SessionId, cause: unknown): BudgieError {
   );
 }
 
-/** Tells if tar-fs omits a file silently. */
+/** Returns true if tar-fs omits a file silently. */
 function isUnsupported(path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false });
   return found !== undefined && !found.isFile() && !found.isDirectory() && !found.isSymbolicLink();

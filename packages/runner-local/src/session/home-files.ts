@@ -45,7 +45,7 @@ function toParts(path: string): readonly string[] {
 
 const NOT_REGULAR = new Set(["ENOENT", "ELOOP", "ENXIO", "EISDIR", "ENOTDIR", "EACCES"]);
 
-/** Opens a file by way of its open folders, and creates missing ones if it may create the file. */
+/** Opens a file through its open parent folders, and creates missing ones if `flags` allow creating the file. */
 async function openFile(
   folder: string,
   [name = "", ...rest]: readonly string[],
@@ -57,7 +57,7 @@ async function openFile(
   const child = await openSafely(path, constants.O_RDONLY | constants.O_DIRECTORY);
   if (child === undefined) return undefined;
   try {
-    // Elsewhere the path is all there is.
+    // Other systems offer only the path.
     return await openFile(process.platform === "linux" ? `/proc/self/fd/${child.fd}` : path, rest, flags);
   } finally {
     await child.close();

@@ -17,7 +17,7 @@ export type RegisterEntry = {
   readonly home: string;
   readonly owner: OwnerRecord;
   readonly created: Date;
-  /** Time since its last use for which it outlives its owner; `undefined` if it does not */
+  /** Time after its last use during which it outlives its owner; `undefined` if it does not */
   readonly keepMs?: number | undefined;
 };
 
@@ -92,7 +92,7 @@ function toEntry(id: string, data: unknown): RegisterEntry | string {
   return { id, home, owner, created: date, keepMs: typeof keepMs === "number" ? keepMs : undefined };
 }
 
-/** Tells if a path is a valid home. Its whole tree will be removed, so it must be a folder named after the session. */
+/** Returns true if a path is a valid home. Its whole tree will be removed, so it must be a folder named after the session. */
 function isHomeOf(id: SessionId, home: unknown): home is string {
   return typeof home === "string" && isAbsolute(home) && normalize(home) === home && basename(home) === id;
 }

@@ -28,7 +28,7 @@ type FamilyOptions = {
   readonly leader?: number;
 };
 
-// A process that hides its origin later than this after its start is known. Each scan takes a few milliseconds.
+// A process is known by then, unless it hides its origin sooner after its start. Each scan takes a few milliseconds.
 const WATCH_MS = 250;
 
 const POLL_MS = 25;
@@ -77,7 +77,7 @@ export function createProcessFamily({ mark, leader }: FamilyOptions): ProcessFam
     return known.has(toKey(entry)) || seen.get(entry.pid) === entry.started;
   }
 
-  /** Tells if a process has one of the leader's streams open. One that starts without them cannot open them later. */
+  /** Returns true if a process has one of the leader's streams open. One that starts without them cannot open them later. */
   async function holds(entry: ProcessEntry): Promise<boolean> {
     if (streams.size === 0 || withoutStreams.has(toKey(entry))) return false;
     const held = await listStreams(entry.pid);
@@ -141,7 +141,7 @@ function survivorsError(left: readonly ProcessEntry[]): BudgieError {
   );
 }
 
-/** Tells if a process group exists, the only check on systems that list no processes. */
+/** Returns true if a process group exists, the only check on systems that list no processes. */
 function isGroupAlive(group: number | undefined): boolean {
   return group !== undefined && sendSignal(-group, 0);
 }

@@ -72,7 +72,7 @@ export async function listStreams(pid: number): Promise<readonly string[]> {
   return links.filter((link) => UNNAMED.test(link));
 }
 
-/** Tells if a process was started with the variable `mark` (`NAME=value`); `false` if that cannot be read. */
+/** Returns true if a process was started with the variable `mark` (`NAME=value`); `false` if that cannot be read. */
 export async function hasMark(pid: number, mark: string): Promise<boolean> {
   return (await readProcessFile(pid, "environ")).split("\0").includes(mark);
 }

@@ -8,7 +8,7 @@ const EVERYTHING = { olderThanMs: 0, dryRun: false };
 
 type Record = { home?: unknown; owner?: unknown; created?: unknown };
 
-// Each makes a dead session's record invalid.
+// Each tampering invalidates a dead session's record.
 const TAMPERINGS: { readonly [what: string]: (record: Record, place: LocalPlace) => unknown } = {
   "whose home is another folder": (record, { workspace }) => ({ ...record, home: workspace }),
   "whose home is another session's": (record, { sessionsDir }) => ({

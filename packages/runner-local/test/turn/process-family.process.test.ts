@@ -103,7 +103,7 @@ describe.runIf(hasProcessTable)("a process family", () => {
 // The intermediate shell lives for a moment; after it, nothing connects the daemon to its family.
 const HIDING = `echo up; env -i setsid sh -c "sleep 301 <&- >/dev/null 2>&1 & sleep 1" >/dev/null 2>&1 & wait; sleep 300`;
 
-/** Reads the pid of the hidden process, while it can be found by descent. */
+/** Reads the pid of the hidden process, while its ancestry still leads to it. */
 function readFamily(leader: number): number | undefined {
   const below = listChildren(leader).flatMap(({ pid }) => listChildren(pid));
   return below.find(({ pid }) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("301"))?.pid;

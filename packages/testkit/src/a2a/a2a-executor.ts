@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { Message, Part, TaskState } from "@a2a-js/sdk";
 import type { AgentExecutor, ExecutionEventBus, RequestContext } from "@a2a-js/sdk/server";
 
-/** Loads the executor of a scripted agent. It remembers what it was told in each conversation, and a prompt tells it what to do. */
+/** Creates the executor of a scripted agent. It remembers each conversation's prompts, and follows marks in them such as `[[fail]]`. */
 export async function createScriptedExecutor(): Promise<AgentExecutor> {
-  // Loaded late: most tests need no server of A2A.
+  // Loaded late, since most tests need no A2A server.
   const { Role, TaskState: States } = await import("@a2a-js/sdk");
   const { AgentEvent } = await import("@a2a-js/sdk/server");
   const told = new Map<string, string[]>();

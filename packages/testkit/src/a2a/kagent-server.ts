@@ -13,13 +13,13 @@ type ListedAgent = {
   readonly ready?: boolean;
 };
 
-/** A backend with the addresses of kagent, whose agents the official SDK of A2A serves. */
+/** A backend with the routes of kagent. The official A2A SDK serves its agents. */
 export type KagentServer = AsyncDisposable & {
   readonly url: string;
   readonly agentUrl: (name: string) => string;
-  /** Changes the agents that it lists. */
+  /** Replaces the agents that it lists. */
   readonly list: (agents: readonly ListedAgent[]) => void;
-  /** The number of times that it was asked for its agents */
+  /** The number of requests for its list of agents */
   readonly asked: () => number;
   /** The names of the methods that were called */
   readonly calls: readonly string[];
@@ -31,15 +31,15 @@ export type KagentServerOptions = {
   readonly version?: "0.3" | "1.0" | undefined;
   /** Default true */
   readonly streaming?: boolean;
-  /** The header `authorization` that it wants; default none */
+  /** The header `authorization` that it requires; default none */
   readonly authorization?: string;
 };
 
 const NAMESPACE = "kagent";
-// Where the cards say that the agents are: a cluster's own network.
+// The address of the agents in their cards, in a cluster's own network.
 const INSIDE = "http://agents.cluster.local:8080";
 
-/** Starts a backend of agents that {@link createScriptedExecutor} scripts. */
+/** Starts a backend whose agents run {@link createScriptedExecutor}. */
 export async function startKagentServer(options: KagentServerOptions = {}): Promise<KagentServer> {
   const { authorization, streaming = true, version } = options;
   const { default: express } = await import("express");
@@ -128,7 +128,7 @@ function toNewCard(streaming: boolean, version: string | undefined) {
   return { ...card, supportedInterfaces: spoken };
 }
 
-/** The shape of a card in 0.3. */
+/** Returns a card in the shape of 0.3. */
 function toOldCard(streaming: boolean) {
   return {
     name: "k8s_agent",

@@ -4,19 +4,19 @@ import { serveOnLoopback } from "../serve-on-loopback.ts";
 
 /** A call to a scripted server. */
 type ScriptedCall = {
-  /** The method of JSON-RPC; `undefined` for a request that is no call, such as that for the card */
+  /** The JSON-RPC method; `undefined` for a request that is not a call, such as for the card */
   readonly method: string | undefined;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly params: unknown;
 };
 
-/** Answers a request; what it does not answer stays open. */
+/** Answers a request, or leaves it open. */
 export type Script = (call: ScriptedCall, response: ServerResponse) => void;
 
 export type ScriptedServer = AsyncDisposable & { readonly url: string; readonly calls: readonly ScriptedCall[] };
 
-/** Starts a server that answers by a script, and so as no real one would. */
+/** Starts a server that answers by a script, so that it can answer like no real one. */
 export async function startScriptedServer(script: Script): Promise<ScriptedServer> {
   const calls: ScriptedCall[] = [];
   const server = createServer((request, response) => {

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { toText, type Content } from "./content.ts";
-import type { LlmApi } from "./llm-api.ts";
+import { toText, type Content, type LlmApi } from "./llm-api.ts";
 import type { Answered, Schema } from "./scripted-model.ts";
 
 type Request = {

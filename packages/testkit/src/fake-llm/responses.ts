@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { toText, type Content } from "./content.ts";
-import type { LlmApi, LlmEvent } from "./llm-api.ts";
+import { toText, type Content, type LlmApi, type LlmEvent } from "./llm-api.ts";
 import type { Answered, Schema } from "./scripted-model.ts";
 
 type Request = {
@@ -51,7 +50,7 @@ export const responses: LlmApi = {
   },
 };
 
-/** Returns a tool; none if the API runs it itself, since it has no name then. */
+/** Returns a tool, or none without a name: the API runs such a tool itself. */
 function toNamed({ name, parameters = {} }: OwnTool, namespace?: string) {
   return name === undefined ? [] : [{ name, namespace, parameters }];
 }

@@ -31,9 +31,9 @@ type Call = Pick<Tool, "name" | "namespace"> & {
 };
 
 /**
- * Returns the reply by the last prompt's script: one call for each `[[write PATH: TEXT]]`, `[[run: COMMAND]]` and `[[tool @SERVER/TOOL: JSON]]`,
- * then all `[[say: TEXT]]`. `[[results]]` says what the tools returned, `[[recall]]` the words of earlier prompts that begin with "token-".
- * `[[hang]]` never answers, and `[[fail: STATUS]]` fails.
+ * Returns the reply by the last script in a prompt: one call for each `[[write PATH: TEXT]]`, `[[run: COMMAND]]` and
+ * `[[tool @SERVER/TOOL: JSON]]`, then all `[[say: TEXT]]`. `[[results]]` says what the tools returned, `[[recall]]` the words of earlier
+ * prompts that begin with "token-". `[[hang]]` never answers, and `[[fail: STATUS]]` fails.
  */
 export function toReply(conversation: Conversation): Reply {
   const { prompts } = conversation;
@@ -56,10 +56,10 @@ const CALLS = {
   tool: toTool,
 };
 
-// The results of Qwen Code's search for tools of MCP servers, which its requests do not list before.
+// The results of Qwen Code's search for tools of MCP servers. Its requests list those tools only afterwards.
 const FOUND = /^(<functions>|Not found: )/;
 
-/** Returns a call of a tool of an MCP server, or of the search for it. Programs put the names together in ways of their own. */
+/** Returns a call of a tool of an MCP server, or of the search for it. Each program joins the names in its own way. */
 function toTool({ argument, text }: Directive, { toolResults, tools }: Conversation): Reply {
   const tool = tools.find(({ name, namespace = "" }) => toLetters(namespace + name).endsWith(toLetters(argument)));
   const search = tools.find(({ name }) => name === "tool_search");
@@ -99,7 +99,7 @@ function toRun(line: string, tools: readonly Tool[]): Reply {
   for (const { name, parameters } of tools) {
     const command = findParameter(parameters, COMMAND_NAMES);
     if (command === undefined) continue;
-    // Qwen Code refuses a call without it.
+    // Qwen Code refuses a call without this parameter.
     const more = findParameter(parameters, ["is_background"]) === undefined ? {} : { is_background: false };
     return { kind: "call", name, arguments: { [command]: line, ...more } };
   }

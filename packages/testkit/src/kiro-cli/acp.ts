@@ -15,7 +15,7 @@ export async function acp(argv: readonly string[], settings: Settings): Promise<
   if (settings.logFile) recordCall(settings.logFile, undefined);
   const database = openDatabase(databaseFile(), settings);
   const loggedOut = LOGGED_OUT[findLogin(database, process.env)];
-  // Nobody has observed the real program without a login: some versions may end, and others answer with an error.
+  // The real program's behaviour without a login is unknown, so one profile exits, and the other answers with an error.
   if (loggedOut !== undefined && settings.profile === "v2text") throw toExitError(1, `error: ${loggedOut}`);
   countRun(database);
   await serveAcp({ agent, model, trust, settings, loggedOut });

@@ -35,7 +35,7 @@ export function interpretPrompt(prompt: string): Interpretation {
     case "!":
       return { kind: "shell", command: rest };
     case "/":
-      // A path is no command, but loses its slash.
+      // A path is not a command, but loses its slash.
       return /^\S*[/\\.]/.test(rest) ? { kind: "model", text: rest } : { kind: "slash", command: rest };
     case "@":
       return { kind: "lookup", name: rest.split(/\s/)[0] ?? "" };

@@ -8,30 +8,30 @@ export type AuthorizationServer = AsyncDisposable & {
   readonly url: string;
   /** Tells whether a header has a token that is valid now. */
   readonly accepts: (header: string | undefined) => boolean;
-  /** Ends all access tokens, as time does. */
+  /** Makes all access tokens expire. */
   readonly expire: () => void;
-  /** Sends the error, and repeats the whole request in its description, in place of tokens from now on. */
+  /** Refuses all requests for tokens with this error from now on; the description repeats the whole request. */
   readonly failWith: (error: string) => void;
-  /** The tokens that clients ended, in order */
+  /** The tokens that clients revoked, in order */
   readonly revoked: readonly string[];
-  /** The kinds of what was granted, in order */
+  /** The grant types for which it issued tokens, in order */
   readonly granted: readonly string[];
-  /** The headers of requests to it */
+  /** The paths and headers of requests to it */
   readonly requests: readonly { readonly path: string; readonly headers: IncomingMessage["headers"] }[];
 };
 
 export type AuthorizationServerOptions = {
   readonly expiresInSeconds?: number;
-  /** Fields of its metadata in place of the true ones */
+  /** Fields that override its metadata */
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Parameters that it adds when a user comes back */
+  /** Parameters that it adds to the redirect URL */
   readonly answer?: Readonly<Record<string, string>>;
   readonly revocationStatus?: number;
 };
 
 type Code = { readonly challenge: string; readonly client: string; readonly redirect: string };
 
-/** Starts a server of OAuth that registers every client and lets every user in, with PKCE. */
+/** Starts an OAuth server that registers every client and authorizes every user, with PKCE. */
 export async function startAuthorizationServer(options: AuthorizationServerOptions = {}): Promise<AuthorizationServer> {
   const { answer: added = {}, expiresInSeconds = 3600, metadata = {}, revocationStatus = 200 } = options;
   const clients = new Map<string, readonly string[]>();

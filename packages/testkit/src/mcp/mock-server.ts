@@ -9,7 +9,7 @@ import {
   ReadResourceRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { doDeed } from "./mock-deeds.ts";
+import { runMockAction } from "./mock-actions.ts";
 import type { MockHost, MockOptions, MockTool } from "./mock-options.ts";
 
 /** Connects a mock server to a transport. */
@@ -31,7 +31,7 @@ export async function serveMock(options: MockOptions, transport: Transport, host
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
     const tool = tools.find(({ name }) => name === params.name);
     const setTools = (next: readonly MockTool[]): void => void (tools = next);
-    return doDeed(tool, params.arguments ?? {}, { ...host, extra, setTools });
+    return runMockAction(tool, params.arguments ?? {}, { ...host, extra, setTools });
   });
   if (documents) addDocuments(server);
   await server.connect(transport);
@@ -64,7 +64,7 @@ function addDocuments(server: Server): void {
   }));
 }
 
-/** Has a server end at a method, or not hear it. */
+/** Makes a server end at one method, and ignore another. */
 function misbehave({ crashAt, crashOnceFile, silentAt }: MockOptions, transport: Transport, { crash }: MockHost): void {
   const hear = transport.onmessage;
   transport.onmessage = (message, extra) => {
@@ -75,7 +75,7 @@ function misbehave({ crashAt, crashOnceFile, silentAt }: MockOptions, transport:
   };
 }
 
-/** Tells whether this is the first start that asks, by a file that it then makes. */
+/** Tells whether the file does not exist yet, and creates it. Without a file, the answer is always true. */
 function isFirst(file: string | undefined): boolean {
   if (file === undefined) return true;
   if (existsSync(file)) return false;

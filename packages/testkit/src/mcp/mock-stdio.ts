@@ -1,4 +1,4 @@
-// node mock-stdio.js OPTIONS: a mock server of MCP on stdin and stdout; its options are JSON.
+// node mock-stdio.js OPTIONS: a mock MCP server on stdin and stdout; its options are JSON.
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";

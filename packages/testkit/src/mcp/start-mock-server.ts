@@ -9,9 +9,9 @@ import { serveOnLoopback } from "../serve-on-loopback.ts";
 import type { MockOptions } from "./mock-options.ts";
 
 export type MockHttpOptions = MockOptions & {
-  /** Speaks the older transport with server-sent events alone */
+  /** Speaks only the older transport, HTTP with SSE */
   readonly older?: boolean;
-  /** Wants tokens of this server */
+  /** Requires tokens of this authorization server */
   readonly authorization?: {
     readonly url: string;
     readonly accepts: (header: string | undefined) => boolean | Promise<boolean>;
@@ -20,17 +20,17 @@ export type MockHttpOptions = MockOptions & {
 
 export type MockServer = AsyncDisposable & {
   readonly url: string;
-  /** The method, and the headers, of each request */
+  /** The HTTP method and the headers of each request */
   readonly requests: readonly { readonly method: string; readonly headers: IncomingMessage["headers"] }[];
-  /** The sessions that are open */
+  /** The number of open sessions */
   readonly sessions: () => number;
-  /** Forgets all sessions, as a server that was started again. */
+  /** Forgets all sessions, like a restarted server. */
   readonly forget: () => void;
 };
 
-/** Starts a mock server of MCP over HTTP on the loopback interface. */
+/** Starts a mock MCP server over HTTP on the loopback interface. */
 export async function startMockServer(options: MockHttpOptions = {}): Promise<MockServer> {
-  // Imported late: most tests need no server of MCP.
+  // Imported late, since most tests need no MCP server.
   const { SSEServerTransport } = await import("@modelcontextprotocol/sdk/server/sse.js");
   const { StreamableHTTPServerTransport } = await import("@modelcontextprotocol/sdk/server/streamableHttp.js");
   const { isInitializeRequest } = await import("@modelcontextprotocol/sdk/types.js");
@@ -61,7 +61,7 @@ export async function startMockServer(options: MockHttpOptions = {}): Promise<Mo
 
   async function answerStreamable(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const sent = await text(request);
-    // The first request of Kiro has no body.
+    // Kiro's first request has no body.
     if (request.method === "POST" && sent === "") return void response.writeHead(400).end();
     const body = request.method === "POST" ? (JSON.parse(sent) as unknown) : undefined;
     const id = request.headers["mcp-session-id"];

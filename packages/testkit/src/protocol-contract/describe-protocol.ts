@@ -1,8 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { createRunTurn, DEFAULT_TEXT_LIMITS } from "@budgie/core";
 import { FACTS, MOST_ANSWER_BYTES, type Fact, type Trial } from "./facts.ts";
-import type { ProtocolSetup } from "./protocol-setup.ts";
-import type { ProtocolUnderTest } from "./protocol-under-test.ts";
+import type { Gaps } from "./gaps.ts";
+import type { ProtocolUnderTest, Task } from "./protocol-under-test.ts";
+
+/** The parts of the contract that differ by protocol. */
+export type ProtocolSetup = {
+  /**
+   * The prompts for each task of its agent. `speak` answers `Answered.`; `remember` keeps the word `token-lark`, which `recall` answers;
+   * `say much` answers 20,000 characters; `hang` says something first; `paint` answers `red`, between control characters.
+   */
+  readonly prompts: Readonly<Partial<Record<Task, string>>>;
+  /** The facts that it does not have, and why */
+  readonly without: Gaps;
+  /** Creates a protocol under test, which is disposed of at the end of its test. */
+  readonly create: () => Promise<ProtocolUnderTest>;
+};
 
 /** Describes the contract of `Protocol`: the same facts for every protocol, through a whole turn without a retry. */
 export function describeProtocol(name: string, { create, prompts, without }: ProtocolSetup): void {
@@ -35,9 +48,9 @@ function toTrial(place: ProtocolUnderTest, prompts: ProtocolSetup["prompts"]): T
   return {
     forget,
     leftovers,
-    ask(deed, { sessionId, tightening, ...hooks } = {}) {
-      const prompt = prompts[deed];
-      if (prompt === undefined) throw new Error(`There is no prompt to ${deed}.`);
+    ask(task, { sessionId, tightening, ...hooks } = {}) {
+      const prompt = prompts[task];
+      if (prompt === undefined) throw new Error(`There is no prompt to ${task}.`);
       return runTurn({ agent: agent.name, directory, prompt, sessionId, tightening }, hooks);
     },
   };

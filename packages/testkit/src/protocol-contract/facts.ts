@@ -1,11 +1,11 @@
 import { expect } from "vitest";
 import type { Reply, TurnHooks, TurnRequest } from "@budgie/core";
 import { failureOf } from "../failure-of.ts";
-import type { Deed, ProtocolUnderTest } from "./protocol-under-test.ts";
+import type { Task, ProtocolUnderTest } from "./protocol-under-test.ts";
 
-/** Asks the agent for a deed. */
+/** Asks the agent to do a task. */
 type Ask = (
-  deed: Deed,
+  task: Task,
   options?: Pick<TurnRequest, "sessionId" | "tightening"> & Omit<TurnHooks, "runId">,
 ) => Promise<Reply>;
 
@@ -14,10 +14,10 @@ export type Trial = Pick<ProtocolUnderTest, "forget" | "leftovers"> & { readonly
 
 type Test = (trial: Trial) => Promise<void>;
 
-/** The size above which the contract's answers are cut. */
+/** The size above which the contract's answers are truncated. */
 export const MOST_ANSWER_BYTES = 1000;
 
-/** The facts that a protocol keeps, or says why it does not. */
+/** The facts that hold for a protocol, unless it gives a reason why not. */
 export const FACTS = {
   "answers with what the agent says": async ({ ask }) => {
     expect(await ask("speak")).toMatchObject({ response: expect.stringContaining("Answered."), denied: [] });
@@ -30,7 +30,7 @@ export const FACTS = {
     await ask("remember");
     expect((await ask("recall")).response).not.toContain("token-lark");
   },
-  "begins none in place of one that is lost": async ({ ask, forget }) => {
+  "does not replace a lost conversation with a new one": async ({ ask, forget }) => {
     const { sessionId } = await ask("remember");
     await forget();
     expect((await failureOf(ask("recall", { sessionId }))).code).toMatch(/^(?:AGENT_FAILED|SESSION_UNUSABLE)$/);

@@ -1,7 +1,7 @@
 import type { Agent, Protocol, Runner } from "@budgie/core";
 
 /** A task that every agent of the contract knows. */
-export type Deed =
+export type Task =
   | "crash"
   | "hang"
   | "paint"
@@ -20,7 +20,7 @@ export type ProtocolUnderTest = AsyncDisposable & {
   readonly runner: Runner;
   /** An existing directory on the host */
   readonly workspace: string;
-  /** Has the agent lose its memory of all conversations */
+  /** Makes the agent forget all conversations */
   readonly forget: () => Promise<void>;
   /** Names what is left of turns, such as processes */
   readonly leftovers: () => Promise<readonly string[]>;

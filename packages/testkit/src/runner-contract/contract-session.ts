@@ -13,7 +13,7 @@ import {
 import { afterAll, expect } from "vitest";
 import type { RunnerSetup, RunnerUnderTest } from "./runner-setup.ts";
 
-/** A session, and a method that runs shell scripts in it. */
+/** A session, and methods that run shell scripts in it. */
 export type ContractSession = {
   readonly runner: Runner;
   readonly session: RunnerSession;

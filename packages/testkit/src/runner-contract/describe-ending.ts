@@ -7,7 +7,7 @@ import { openContractSession, readAll, readUntil, shareContractSession } from ".
 import type { RunnerSetup } from "./runner-setup.ts";
 
 const FOREVER = "while :; do sleep 0.1; done";
-// Nobody who has not been killed stops writing to `beat`.
+// The process writes to `beat` until it is killed.
 const BEAT = `while :; do echo x >> "$2/beat"; sleep 0.05; done`;
 
 /** Describes how processes end, by themselves and by signals. */

@@ -7,7 +7,7 @@ import { createWorkspace, readAll, shareContractSession, startScript } from "./c
 import type { RunnerSetup } from "./runner-setup.ts";
 
 const CANARY = "BUDGIE_CONTRACT_CANARY";
-// In UTF-8, these have each byte that some shells use as marks of their own.
+// In UTF-8, these contain every byte that some shells use as internal marks.
 const ALPHABET = String.fromCodePoint(...Array.from({ length: 0x780 }, (_, index) => index + 1));
 
 /** Describes what a process gets: environment, working directory, workspace. */

@@ -7,7 +7,7 @@ export type RunnerSetup = {
    * one user, and are disposed of at its end.
    */
   create(options?: KeepingOptions): Promise<RunnerUnderTest>;
-  /** Finds what exists of a session, by asking the machine or the engine instead of a runner */
+  /** Lists what exists of a session, according to the machine or the engine and not a runner */
   leftovers(id: SessionId): Promise<Leftovers>;
   /** Working directory of a process: `paths().home` or `paths().workspace` */
   readonly startsIn: "home" | "workspace";

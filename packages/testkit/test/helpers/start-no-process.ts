@@ -4,12 +4,12 @@ import { afterAll, afterEach, expect } from "vitest";
 
 const SYNCHRONOUS = ["execFileSync", "execSync", "spawnSync"] as const;
 
-// Counted, because a test that expects a program to fail would pass.
+// Counts attempts, since a test that expects a program to fail would pass.
 let attempts = 0;
 
 /** Makes every start of a process throw in this worker, and fails the test that tried. */
 for (const name of SYNCHRONOUS) childProcess[name] = refuse;
-// All asynchronous starts go through this, also those of libraries.
+// All asynchronous starts go through this, even those of libraries.
 Object.defineProperty(ChildProcess.prototype, "spawn", { value: refuse, configurable: true });
 syncBuiltinESMExports();
 

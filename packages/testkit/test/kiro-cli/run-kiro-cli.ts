@@ -19,7 +19,7 @@ export type KiroUser = AsyncDisposable & {
   readonly work: string;
   readonly start: (argv: readonly string[], options?: RunOptions) => ChildProcess;
   readonly run: (argv: readonly string[], options?: RunOptions) => Promise<Run>;
-  /** `chat --no-interactive` with the prompt on stdin */
+  /** Runs `chat --no-interactive` with the prompt on stdin */
   readonly chat: (prompt: string, options?: RunOptions) => Promise<Run>;
 };
 

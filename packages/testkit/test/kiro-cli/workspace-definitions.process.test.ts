@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { createKiroUser, type KiroUser } from "./run-kiro-cli.ts";
 
-/** A program that leaves a file behind in its working directory. */
+/** Returns the entry of a server that leaves a file behind in its working directory. */
 const server = (mark: string) => ({ mcpServers: { [mark]: { command: "sh", args: ["-c", `touch ${mark}; cat`] } } });
 
 async function write({ work }: KiroUser, name: string, json: unknown): Promise<void> {

@@ -70,7 +70,7 @@ function loadOwnFile(path: string | undefined): ClientFile {
     );
   }
   const file = loadClientFile(path, undefined);
-  // Someone else may choose where a link leads.
+  // Someone else may choose the target of a symlink.
   if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true) {
     throw toRefusal(path, `it is a symlink; name "${file.real}" itself`);
   }
@@ -127,7 +127,7 @@ function collectAdvice({ config, entry, key, shared }: Added, { env }: Host): re
   ];
 }
 
-const NO_SANDBOX = 'This file chooses no sandbox, so nothing holds the agent: "sandbox": true in it does.';
+const NO_SANDBOX = 'This file chooses no sandbox, so nothing confines the agent. Add "sandbox": true to it.';
 
 function toReachAdvice({ allowPreset }: AgentPreset): string {
   return `Agents that no section limits to other hosts may now reach those of the preset "${allowPreset}" too.`;

@@ -7,7 +7,7 @@ import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import type { Entry } from "../install/config-format.ts";
 
-/** Returns a preset's section of the configuration file. In a sandbox it reaches its vendor's hosts alone. */
+/** Returns a preset's section of the configuration file. In a sandbox it reaches only its vendor's hosts. */
 export function toAgentEntry(preset: AgentPreset, config: Pick<Config, "policies" | "sandbox">, host: Place): Entry {
   const { allowPreset, args, command, description } = preset;
   const { policies, sandbox } = config;
@@ -21,7 +21,7 @@ export function toAgentEntry(preset: AgentPreset, config: Pick<Config, "policies
   };
 }
 
-/** Returns the keys that log the program in: its variables, or the login files that there are if none of those is set. */
+/** Returns the keys that log the program in: its variables or, if none of them is set, its existing login files. */
 function toLogin({ env, login = [] }: AgentPreset, { sandbox }: Pick<Config, "sandbox">, host: Place): Entry {
   const files = login.filter((path) => existsSync(join(host.home, path)));
   if (files.length === 0 || env.some((name) => host.env[name])) return env.length === 0 ? {} : { env };
@@ -32,8 +32,8 @@ function toLogin({ env, login = [] }: AgentPreset, { sandbox }: Pick<Config, "sa
 type Place = Pick<Host, "env" | "home">;
 
 /**
- * Returns the keys that a file with this content needs beside the section. A section can only tighten, so that the vendor's hosts
- * have to be allowed for all. An empty file chooses the sandbox.
+ * Returns the keys that a file with this content needs besides the section. A section can only tighten, so the vendor's hosts must
+ * be allowed for all agents. An empty file gets the sandbox.
  */
 export function toSharedKeys(preset: AgentPreset, { policies, sandbox }: Config, content: Entry): Entry {
   if (!sandbox) return {};

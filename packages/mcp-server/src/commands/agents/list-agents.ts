@@ -17,7 +17,7 @@ export async function listAgents(given: Config, { json }: { readonly json: boole
 }
 
 type Listed = {
-  /** Left out for a file that is broken, and so has none */
+  /** Left out for a broken file, which has none */
   readonly name?: string;
   readonly protocol: "a2a" | "acp" | "kiro";
   /** Each restriction beyond those of all agents, in short */
@@ -65,7 +65,7 @@ function findMissing(agent: Agent, config: Config, host: Host): string | undefin
   return missing.length === 0 ? undefined : missing.join("; ");
 }
 
-/** Returns how an agent's policy differs from that of all. */
+/** Returns the restrictions of an agent's policy beyond the ceiling. */
 function toRestrictions(name: string, { policies, turnLimits }: Config): readonly string[] {
   const { ceiling } = policies;
   const { egress, limits, timeoutMs, workspace } = policies.agents.get(name) ?? ceiling;

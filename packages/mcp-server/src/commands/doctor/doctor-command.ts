@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { BudgieError, loadAgents, toHidableHooks, type Agent, type EgressPolicy } from "@budgie/core";
+import { BudgieError, loadAgents, listHideableHooks, type Agent, type EgressPolicy } from "@budgie/core";
 import type { LabOptions } from "@budgie/claims";
 import { findSqliteProblem } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
@@ -22,13 +22,13 @@ import { inspectPrograms } from "./program-findings.ts";
 import { isProven, proofText } from "./proof.ts";
 import { proveClaims } from "./prove-claims.ts";
 import { toSandboxFindings } from "./sandbox-findings.ts";
-import { findUnheldRemotes, toUpstreamProxy } from "../../config/sandbox-options.ts";
+import { findRefusedRemotes, toUpstreamProxy } from "../../config/sandbox-options.ts";
 
 export type DoctorOptions = {
   readonly json: boolean;
   /** Run the claims' probes too */
   readonly prove: boolean;
-  /** The egress policy of a sandbox, also without `--sandbox` */
+  /** The egress policy of a sandbox, even without `--sandbox` */
   readonly egress: EgressPolicy;
 };
 
@@ -52,7 +52,7 @@ async function examine(given: Config, { egress, json, prove, signal }: Examinati
     ...(await inspectPrograms(agents, config, host)),
     ...inspectAgents(config, host),
     ...(await inspectServers(config, signal, host)),
-    ...[...problemsElsewhere, ...findUnheldRemotes(config)].map(toFailure),
+    ...[...problemsElsewhere, ...findRefusedRemotes(config)].map(toFailure),
     ...inspectDirectories(config),
     ...inspectSqlite(),
     ...listUnknownVariables(host.env).map((text): Finding => ({ state: "note", what: "variable", text })),
@@ -135,7 +135,7 @@ function toAgentsFindings(
 }
 
 function inspectHooks({ hooks = [], name }: Agent): readonly Finding[] {
-  const hidden = toHidableHooks(hooks).join(", ");
+  const hidden = listHideableHooks(hooks).join(", ");
   if (hidden === "") return [];
   return [toNote(`a sandbox may hide these hooks of "${name}", which then do not run: ${hidden}`)];
 }

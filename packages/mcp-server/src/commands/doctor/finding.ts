@@ -39,7 +39,7 @@ export function failureText(findings: readonly Finding[], style: Style, columns:
   return [findingLines(failures, style, columns), ...(todo.length === 0 ? [] : [title, ...todo])].join("");
 }
 
-/** Removes the failures of what cannot be looked at without SQLite, if that is missing. */
+/** Removes failed checks that need SQLite, if SQLite is missing. */
 export function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
   if (!findings.some(({ what }) => what === "sqlite")) return findings;
   return findings.filter((finding) => !isFailure(finding) || !NEED_SQLITE.has(finding.what));

@@ -7,10 +7,10 @@ import { findServers, type FoundServer } from "../../agent-servers/find-servers.
 import type { Managed } from "../mcp/with-manager.ts";
 import type { Finding } from "./finding.ts";
 
-/** Starts the MCP servers that agents are allowed, and reports on each, and on those that nothing allows. */
+/** Starts the MCP servers that agents are allowed. Reports on them, and on those that are not allowed. */
 export async function inspectServers(config: Config, signal: AbortSignal, host: Host): Promise<readonly Finding[]> {
   try {
-    // The agents' files and the servers' news are among the findings.
+    // Silent, since the findings have the problems of files and servers.
     const parts = { config, signal, host: { ...host, report: () => undefined } };
     const found = findServers(config, { agent: undefined }, parts.host);
     const states = await start(found, parts);
@@ -29,7 +29,7 @@ async function start(
   parts: Omit<Managed, "servers">,
 ): Promise<readonly (ServerStatus | undefined)[]> {
   if (found.every(({ use }) => "reason" in use)) return [];
-  // Imported late, as it has a client of MCP.
+  // Imported late, as it loads an MCP client.
   const { startServers } = await import("../mcp/start-servers.ts");
   return startServers(found, parts);
 }
@@ -55,7 +55,7 @@ function toStartedFinding(found: FoundServer, status: ServerStatus | undefined, 
   return { state: "failed", what: "mcp", text: toText(found, "wants a login"), todo };
 }
 
-/** Returns what is not as it was meant with a server that works. */
+/** Returns the flaws of a server that works. */
 function listFlaws(
   { agent }: FoundServer,
   status: ServerStatus | undefined,
@@ -63,7 +63,7 @@ function listFlaws(
 ): readonly string[] {
   const { mode } = (policies.agents.get(agent) ?? policies.ceiling).egress;
   return [
-    ...(status?.wordsChanged === true ? ["they are not those that were approved"] : []),
+    ...(status?.toolsChanged === true ? ["they differ from the approved ones"] : []),
     ...(sandbox && mode === "bridge" ? ['with the egress mode "bridge" the agent does not get it'] : []),
   ];
 }
@@ -74,7 +74,7 @@ function toText({ agent, name }: FoundServer, text: string): string {
 
 const PLACES = { address: "at an address", host: "on this machine", sandbox: "in a container" } as const;
 
-/** Returns a sentence on each server that the configuration allows, and that no file has. */
+/** Returns a sentence on each server that the configuration allows, but that no agent's file names. */
 function listUnnamed(found: readonly FoundServer[], { mcp }: Config): readonly string[] {
   return [...mcp].flatMap(([agent, sections]) =>
     [...sections.keys()]

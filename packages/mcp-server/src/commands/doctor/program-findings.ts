@@ -8,7 +8,7 @@ import type { Host } from "../../process/host.ts";
 import type { Finding } from "./finding.ts";
 import { inspectMachine } from "./inspect-machine.ts";
 
-/** Looks for the programs of configured agents, for the variables of these and of agents elsewhere, and for the files of homes. */
+/** Checks the programs, variables and home files of configured agents, and the variables of agents elsewhere. */
 export async function inspectPrograms(
   agents: readonly Agent[],
   config: Config,
@@ -34,7 +34,7 @@ async function findProgram(program: AgentProgram, config: Config, host: Host): P
   return config.sandbox ? findInImage(program, config, host) : findOnPath(program, host.env["PATH"]);
 }
 
-/** Looks into the image of an agent's sandbox. Other findings report an image that is missing for all. */
+/** Looks for a program in the image of an agent's sandbox. Other findings report a missing default image. */
 async function findInImage({ argv, image }: AgentProgram, config: Config, host: Host): Promise<readonly Found[]> {
   const name = image ?? config.sandboxImage;
   const facts = await inspectMachine({ ...config, sandboxImage: name, kiroBinary: argv[0] }, host);

@@ -13,7 +13,7 @@ export function toSandboxFindings(
 ): readonly Finding[] {
   const { env } = host;
   const build = `budgie build-image${sandboxImage === DEFAULT_IMAGE ? "" : ` --tag ${sandboxImage}`}`;
-  // A lack has one line: without an engine nothing else was looked at, and without an image no program.
+  // Each lack has one line: without an engine nothing else was checked, and without an image no program.
   const ofImage = [
     withTodo(toFinding("image", image, toImageText), build),
     ...(engine.ok && image.ok ? inspectPlatform(image.facts, engine.facts) : []),

@@ -3,7 +3,7 @@ import { withAgentServers } from "../../agent-servers/with-agent-servers.ts";
 import { parseConfig } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 
-/** Returns a function that gives the agents of a lab their MCP servers, with nothing of the user's but this process. */
+/** Returns a function that gives the agents of a lab their MCP servers, without the user's home, environment and state. */
 export function createServeInLab(process: Host): ServeAgents {
   return (protocol, { configFile, home, runner, stateDir }) => {
     const host = { ...process, home, env: { HOME: home } };

@@ -56,7 +56,7 @@ function suggestionText({ needed, never, runs, watched }: Answer, agent: string 
   if (runs === 0) return noRunsText({ agent });
   const turns = `the last ${runs === 1 ? "turn" : `${runs} turns`}${whose}`;
   if (watched === 0)
-    return `Nobody watched what ${turns} reached: only turns in a sandbox are, and not with --egress bridge.\n`;
+    return `Nothing is known of what ${turns} reached: that is recorded only in a sandbox, and not with --egress bridge.\n`;
   const lines = [
     needed.length === 0 ? `${toSentence(turns)} asked for no host.` : `${toSentence(turns)} would have needed:`,
     ...toColumns(needed),

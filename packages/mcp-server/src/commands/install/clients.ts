@@ -48,7 +48,7 @@ export type Client = {
 // An hour is longer than queueing, two attempts and a second request for the answer.
 const HOUR = { seconds: 3600, ms: 3_600_000 };
 
-/** Returns the client of a name as users write it: budgie's own, or the program's, such as `claude-code`; `undefined` for others. */
+/** Finds a client by budgie's name for it, or by the program's, such as `claude-code`; `undefined` for others. */
 export function findClient(given: string): ClientName | undefined {
   const wanted = toPlain(given);
   return CLIENT_NAMES.find((name) => name === wanted || toPlain(CLIENTS[name].title) === wanted);
@@ -134,7 +134,7 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     projectFile: "opencode.json",
     type: "local",
     joinsArguments: true,
-    // The start too has to end in this time
+    // The start must fit into this timeout too
     keys: { timeout: HOUR.ms },
     wantsSafeNames: false,
   },

@@ -25,7 +25,7 @@ export function addInstall(program: Command, { install, uninstall }: InstallActi
       install({ client, args: args.slice(1), dryRun, force, name, scope }),
     );
   addCommand(program, "uninstall")
-    .summary("undo that")
+    .summary("take budgie out of an MCP client")
     .description("remove from a client's configuration what install added")
     .action((client: ClientName, { dryRun = false, name, scope }: Given) => uninstall({ client, dryRun, name, scope }));
 }

@@ -55,7 +55,7 @@ function refuseOther(existing: unknown, { client, name }: Chosen, path: string):
   if (existing === undefined || isBudgie(existing)) return;
   throw new BudgieError(
     "CONFIG_INVALID",
-    `"${name}" in "${path}" starts something else than budgie. Nothing was changed; choose another name with --name, or ` +
+    `"${name}" in "${path}" starts something other than budgie. Nothing was changed; choose another name with --name, or ` +
       `replace it with "budgie install ${client} --force".`,
   );
 }

@@ -31,7 +31,7 @@ export function runUninstall({ dryRun, ...chosen }: UninstallOptions, host: Host
 function toForeign(name: string, path: string): BudgieError {
   return new BudgieError(
     "CONFIG_INVALID",
-    `"${name}" in "${path}" starts something else than budgie. Nothing was changed; remove it yourself, or name budgie's ` +
+    `"${name}" in "${path}" starts something other than budgie. Nothing was changed; remove it yourself, or name budgie's ` +
       `with --name.`,
   );
 }

@@ -9,7 +9,7 @@ import { withManager } from "./with-manager.ts";
 
 type Options = McpChoice & { readonly name: string; readonly json: boolean };
 
-/** Runs `budgie mcp tools`: prints the tools that may be called, and the hash of their words. */
+/** Runs `budgie mcp tools`: prints the tools that may be called, and the hash of their definitions. */
 export async function listServerTools(config: Config, { name, json, ...choice }: Options, host: Host): Promise<number> {
   const server = findServer(findServers(config, choice, host), name);
   const tools = await interruptible(host, (signal) =>

@@ -30,8 +30,8 @@ type Listed = {
   readonly run?: string;
   /** The number of tools that may be called; left out for a server that was not started */
   readonly tools?: number;
-  /** True if its tools are not those that were approved */
-  readonly wordsChanged?: boolean;
+  /** True if its tools differ from the approved ones */
+  readonly toolsChanged?: boolean;
   readonly error?: string;
   readonly from: string;
 };
@@ -39,14 +39,14 @@ type Listed = {
 function toListed({ agent, from, name, use }: FoundServer, status: ServerStatus | undefined): Listed {
   if ("reason" in use)
     return { agent, name, state: use.state, ...(use.state === "broken" ? { error: use.reason } : {}), from };
-  const { error, state = "not-launched", tools = 0, wordsChanged } = status ?? {};
+  const { error, state = "not-launched", tools = 0, toolsChanged } = status ?? {};
   return {
     agent,
     name,
     state,
     run: use.place.run,
     tools,
-    ...(wordsChanged === undefined ? {} : { wordsChanged }),
+    ...(toolsChanged === undefined ? {} : { toolsChanged }),
     ...(error === undefined ? {} : { error: withFlags(error) }),
     from,
   };
@@ -54,14 +54,14 @@ function toListed({ agent, from, name, use }: FoundServer, status: ServerStatus 
 
 function toText(listed: readonly Listed[]): string {
   if (listed.length === 0) return "No agent's file names an MCP server.\n";
-  const rows = listed.map(({ agent, error = "", from, name, run = "-", state, tools, wordsChanged }) => [
+  const rows = listed.map(({ agent, error = "", from, name, run = "-", state, tools, toolsChanged }) => [
     agent,
     name,
     state,
     run,
     tools === undefined ? "-" : String(tools),
     from,
-    wordsChanged === true ? "its tools are not those that were approved" : error,
+    toolsChanged === true ? "its tools differ from the approved ones" : error,
   ]);
   const lines = toTable([["AGENT", "SERVER", "STATE", "RUN", "TOOLS", "FROM", ""], ...rows]);
   return `${lines.map(escapeForTerminal).join("\n")}\n`;

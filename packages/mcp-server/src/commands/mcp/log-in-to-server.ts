@@ -10,7 +10,7 @@ import { findServer, findServers } from "../../agent-servers/find-servers.ts";
 import { createUserLogins } from "../../agent-servers/user-logins.ts";
 import type { LoginArguments } from "./mcp-commands.ts";
 
-/** Runs `budgie mcp login`: prints the address of a login, waits until a browser was there, and keeps the tokens. */
+/** Runs `budgie mcp login`: prints the address of a login, waits for the browser, and stores the tokens. */
 export async function logInToServer(config: Config, given: LoginArguments, host: Host): Promise<number> {
   const { json, name, timeoutMs, ...choice } = given;
   const usable = findServer(findServers(config, choice, host), name);
@@ -35,7 +35,7 @@ function showAddress(address: string, { json, timeoutMs }: Showing, host: Host):
   host.stdout.write(
     json ? toSafeJson({ address }) : `Open this address in a browser of this machine:\n\n  ${address}\n\n`,
   );
-  // Nobody sits at a pipe.
+  // Behind a pipe, there may be no user.
   if (host.columns !== undefined) openBrowser(address, host);
   host.report(`waiting ${toDurationText(timeoutMs)} for the login`);
 }

@@ -10,7 +10,7 @@ import { createUserLogins } from "../../agent-servers/user-logins.ts";
 
 type Options = { readonly name: string; readonly json: boolean };
 
-/** Runs `budgie mcp logout`: removes the tokens, and has the authorization server end them. Resolves to 1 if it did not. */
+/** Runs `budgie mcp logout`: removes the tokens, and has the authorization server revoke them. Resolves to 1 if it did not. */
 export async function logOutOfServer(config: Config, { json, name }: Options, host: Host): Promise<number> {
   const removed = await createUserLogins(config, createAddressFetch(findUsable(config, host), host)).logOut(name);
   if (removed.length === 0) {
@@ -26,7 +26,7 @@ export async function logOutOfServer(config: Config, { json, name }: Options, ho
   return problems.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** Finds the servers, whose sections may pin the authorization server's name. A file that is wrong keeps nobody from logging out. */
+/** Finds the servers, whose sections may pin the authorization server's name. An invalid file does not prevent a logout. */
 function findUsable(config: Config, host: Host): readonly UsableServer[] {
   try {
     return findServers(config, { agent: undefined }, host).flatMap(({ use }) => ("server" in use ? [use] : []));

@@ -4,7 +4,7 @@ import type { Config } from "../../config/config.ts";
 import { toUpstreamProxy } from "../../config/sandbox-options.ts";
 import type { Host } from "../../process/host.ts";
 
-/** Opens containers for servers, as an owner of their own. Without a server in a container, no engine is asked for. */
+/** Opens containers for servers, with an owner of their own. Connects to no engine before a server needs a container. */
 export function openSandboxes(config: Config, { env: hostEnv, home }: Host): ServerSandboxes {
   const { acceptWeaker, caFile, runtime, sandboxImage: image, stateDir } = config;
   const owner = createOwner({ stateDir, isolation: "container" });

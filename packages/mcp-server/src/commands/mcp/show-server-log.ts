@@ -19,7 +19,7 @@ function readLog(name: string, config: Config): string {
     "INPUT_INVALID",
     `There is no log of an MCP server "${name}". "budgie doctor" and "budgie mcp ls", "tools" and "call" write it.`,
   );
-  // The name becomes that of a file.
+  // The name becomes part of a path.
   if (!AGENT_NAME.test(name)) throw error;
   try {
     return readFileSync(toLogFile(name, config), "utf8");

@@ -8,7 +8,7 @@ export async function startServers(
   parts: Omit<Managed, "servers">,
 ): Promise<readonly (ServerStatus | undefined)[]> {
   const usable = found.map(({ use }) => ("server" in use ? use : undefined));
-  // Agents may share a server, and may have different ones of a name.
+  // Agents may share a server, or have different ones of the same name.
   const groups = toGroups(usable.filter((use) => use !== undefined));
   const started = new Map<string, ServerStatus>();
   for (const servers of groups) {
@@ -21,7 +21,7 @@ export async function startServers(
   return usable.map((use) => started.get(JSON.stringify(use)));
 }
 
-/** Returns the different servers in groups in which each name is once. */
+/** Groups the different servers, so that each name occurs once in a group. */
 function toGroups(servers: readonly UsableServer[]): readonly (readonly UsableServer[])[] {
   const different = new Map(servers.map((server) => [JSON.stringify(server), server]));
   const groups: Map<string, UsableServer>[] = [];

@@ -18,7 +18,7 @@ export type Managed = {
   readonly signal: AbortSignal;
 };
 
-/** Works with a manager of servers, which ends them in any case. Their news go to stderr, their words to files. */
+/** Runs work with a manager of servers, and always ends them. Reports their events on stderr, and writes their logs to files. */
 export async function withManager<Result>(
   { config, host, servers, signal }: Managed,
   work: (manager: McpManager) => Promise<Result>,
@@ -35,7 +35,7 @@ export async function withManager<Result>(
   });
   let stopping: PromiseLike<void> | undefined;
   const stop = (): PromiseLike<void> => (stopping ??= manager[Symbol.asyncDispose]());
-  // The end of the work waits for it, and reports a failure.
+  // The `finally` block awaits it, and reports a failure.
   signal.addEventListener("abort", () => void stop().then(undefined, () => undefined), { once: true });
   try {
     return await work(manager);
@@ -46,9 +46,9 @@ export async function withManager<Result>(
   }
 }
 
-const NEWS: ReadonlySet<string> = new Set(["error", "needs-auth", "restarting", "words-changed"]);
+const NEWS: ReadonlySet<string> = new Set(["error", "needs-auth", "restarting", "tools-changed"]);
 
-/** Returns the file of a server's last lines. */
+/** Returns the path of a server's log file. */
 export function toLogFile(name: string, { stateDir }: Pick<Config, "stateDir">): string {
   return join(stateDir, "mcp", `${name}.log`);
 }

@@ -17,7 +17,7 @@ export async function listLiveRuns(config: Config, { json }: { readonly json: bo
   return 0;
 }
 
-/** Says that a budgie does not answer, and its turns are not listed. */
+/** Returns the line about a budgie that does not answer, and whose turns are not listed. */
 function toSilentText({ instance, process }: OwnerRecord): string {
   const name = process === undefined ? `The budgie ${instance}` : `The budgie with process ${process.pid}`;
   return `${name} does not answer, so its turns are unknown.`;
@@ -25,7 +25,7 @@ function toSilentText({ instance, process }: OwnerRecord): string {
 
 type Place = { readonly config: Config; readonly host: Host; readonly owner: Owner };
 
-/** Measures turns with a session. Loads nothing of an engine that no turn needs. */
+/** Measures turns that have a session. Loads only the runners that these turns need. */
 async function measure(
   runs: readonly FoundRun[],
   { config: { stateDir }, host, owner }: Place,
@@ -74,7 +74,7 @@ function toText(runs: readonly (Facts & Partial<TurnUse>)[]): string {
   return `${toTable([head, ...runs.map(toRow)]).join("\n")}\n`;
 }
 
-/** Counts the containers of sessions and turns to come, which `docker ps` shows beside those of turns. */
+/** Returns a line with the number of sessions and turns kept ready, whose containers `docker ps` shows too. */
 function toAheadText({ sessions, turns }: AheadCount): string {
   const counts = [
     ...(sessions === 0 ? [] : [`${sessions} ${sessions === 1 ? "session" : "sessions"}`]),

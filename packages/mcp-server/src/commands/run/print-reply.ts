@@ -29,7 +29,7 @@ export async function printReply(turn: Promise<Reply>, log: Log, host: Host): Pr
   }
 }
 
-/** Prints what an MCP client gets as structured content, also of a turn that failed. Resolves to the exit code. */
+/** Prints what an MCP client gets as structured content, even for a failed turn. Resolves to the exit code. */
 export async function printJson(turn: Promise<Reply>, log: Log, host: Host): Promise<number> {
   let exitCode: number = EXIT.done;
   let report: FailureReport & { readonly runId?: string } = {};
@@ -44,12 +44,12 @@ export async function printJson(turn: Promise<Reply>, log: Log, host: Host): Pro
   return exitCode;
 }
 
-/** Writes to stdout. Resolves to `false` if nobody took it, as when the reader of a pipe has ended. */
+/** Writes to stdout. Resolves to `false` if nobody took it, as when the reader of a pipe has exited. */
 function print(words: string, { stdout }: Host): Promise<boolean> {
   return new Promise((resolve) => stdout.write(words, (error) => resolve(!error)));
 }
 
-/** Returns the answer as it is; on a terminal, without what a terminal obeys. */
+/** Returns the answer as it is; for a terminal, without characters that it would obey. */
 function toPrinted(response: string, { columns }: Host): string {
   return columns === undefined ? response : sanitizeText(response);
 }
@@ -73,7 +73,7 @@ function reportAnswer(title: string, response: string, host: Host): void {
 type Facts = FailureReport & { readonly denied?: readonly string[] };
 
 function printFacts({ sessionId, ...facts }: Facts, host: Host): void {
-  // An agent chose some of the words.
+  // An agent wrote some of the text.
   for (const remark of toRemarks(facts)) host.report(escapeForTerminal(remark.replace(/\s+/g, " ")));
   if (sessionId !== undefined) host.report(`session ${sessionId}; --continue or --session resumes it.`);
 }

@@ -22,7 +22,7 @@ export type RunAgentOptions = {
   readonly agent: string;
   /** `-` for the text on stdin */
   readonly prompt: string;
-  /** Default the current one */
+  /** Relative to the current directory */
   readonly directory: string;
   readonly session?: string | undefined;
   /** Resumes the last session of the agent and directory */
@@ -37,7 +37,7 @@ export async function runAgent(given: Config, options: RunAgentOptions, host: Ho
   }
   const named = resolve(host.cwd, options.directory);
   const directory = toRealPath(named);
-  // The user chooses the directory, where a server's client would. A link on the way is judged, since an agent may have made it.
+  // Without allowed roots, the user's own choice is the root. A path through a symlink is not: an agent may have made the symlink.
   const allowRoot = given.allowRoot.length > 0 || directory !== named ? given.allowRoot : [directory];
   const checked: Config = { ...given, allowRoot, keepSessions: true, warmIdleMs: 0, ahead: 0 };
   checkSandboxOptions(checked, host);
@@ -81,7 +81,7 @@ async function openTurns(config: Config, host: Host): Promise<Turns> {
   const owner = createOwner({ stateDir: config.stateDir, isolation: config.sandbox ? "container" : "none" });
   const runner = await createRunner(config, host, owner);
   try {
-    // Other agents are not in question, and the reply has what there is to say about this one.
+    // Problems of other agents do not matter here, and the reply has those of this one.
     return await createTurns({ config, host, owner, runner, origin: "run", reportAgents: () => undefined });
   } catch (error) {
     await runner.close();

@@ -63,7 +63,7 @@ function toAnswerState({ answer, answerBytes, delivered }: RunRecord): string | 
   return `${answerBytes} bytes, ${state}${answer === undefined ? ", and not kept" : ""}`;
 }
 
-/** An agent's program chose the currency. */
+/** Returns the costs of a turn. The agent's program chose the currency. */
 function toCosts({ credits, inputTokens, outputTokens, sessionCost, totalTokens }: Usage = {}): readonly Fact[] {
   const tokens = [
     ...(inputTokens === undefined ? [] : [`${inputTokens} in`]),

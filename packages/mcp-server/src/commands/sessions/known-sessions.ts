@@ -29,7 +29,7 @@ export type Sessions = {
   readonly owner: Owner;
 };
 
-/** Runs work with all sessions on the engine and in local folders, for a command that is no server. */
+/** Runs work with all sessions on the engine and in local folders, for a command that is not a server. */
 export async function withSessions<T>(
   config: Config,
   host: Host,

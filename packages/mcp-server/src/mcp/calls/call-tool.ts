@@ -38,7 +38,7 @@ export type ClientToolsOptions = {
   readonly health: () => Promise<HealthReport>;
   /** Called before each tool call */
   readonly onCall: () => void;
-  /** Called with a line at the begin and the end of each turn */
+  /** Called with a line at the beginning and the end of each turn */
   readonly report: ((line: string) => void) | undefined;
   /** Ends what the client owns; by default it ends with the program */
   readonly endSessions?: () => Promise<void>;
@@ -92,7 +92,7 @@ export function createClientTools({
   };
 }
 
-/** An empty text means none, since models fill in what they could leave out. */
+/** Returns the request of a turn. An empty text means none, since models fill in what they could leave out. */
 function toRequest(agent: string, { egress, sessionId, timeout, workspace, ...rest }: AgentInput): TurnRequest {
   const timeoutMs = timeout ? parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID") : undefined;
   return { agent, ...rest, sessionId: sessionId || undefined, tightening: { workspace, egress, timeoutMs } };

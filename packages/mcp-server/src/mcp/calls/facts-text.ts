@@ -2,7 +2,7 @@ import type { EgressReport, FailureReport, Reply } from "@budgie/core";
 import { shorten } from "../tools/tool-description.ts";
 import { toRefusedText } from "./egress-text.ts";
 
-/** Returns budgie's own text after an agent's answer, one line a fact: the session id, and anything else that its caller must know. */
+/** Returns budgie's own text after an agent's answer, one line per fact: the session id, and anything else that its caller must know. */
 export function toFactsText(reply: Reply): string {
   const lines = [`[budgie] ${toSessionRemark(reply.sessionId)}`, ...toRemarks(reply)].map(toLine);
   // Some clients, such as Copilot CLI, join texts without a separator.
@@ -56,7 +56,7 @@ function toNames(names: readonly string[]): string {
 
 const LONGEST_LINE_BYTES = 1_000;
 
-/** Returns a fact as one line, since an agent that could begin another would speak as budgie. */
+/** Returns a fact as one line: an agent that could begin another line would speak as budgie. */
 function toLine(fact: string): string {
   return shorten(fact.replace(/\s+/g, " "), LONGEST_LINE_BYTES);
 }

@@ -5,8 +5,8 @@ import { toNamedEgress } from "./egress-text.ts";
 import { toFactsText, toFailureText, toRefusedRemarks } from "./facts-text.ts";
 
 /**
- * Returns the result of a turn: undelivered answers, the agent's exact answer, and as the last text budgie's own facts, since many
- * clients show a model only texts.
+ * Returns the result of a turn: undelivered answers, the agent's exact answer and, as the last text, budgie's own facts, since many
+ * clients show models only texts.
  */
 export function toReplyResult(reply: Reply): CallToolResult {
   const warnings = [...reply.warnings, ...toRefusedRemarks(reply.egress)];

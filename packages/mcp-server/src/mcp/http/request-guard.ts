@@ -29,7 +29,7 @@ export function createRequestGuard({ allowedHosts, allowedOrigins, host }: Reque
       const name = parseHostHeader(headers.host);
       if (name === undefined || !names.has(name)) return { status: 403, message: WRONG_HOST };
       const { origin } = headers;
-      // The own origin is safe: budgie serves no pages, and some programs send it.
+      // The server's own origin is safe: budgie serves no pages, and some programs send it.
       if (origin === undefined || origin === `http://${headers.host}` || origins.has(origin)) return undefined;
       return { status: 403, message: WRONG_ORIGIN };
     },

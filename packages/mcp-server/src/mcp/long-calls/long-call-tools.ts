@@ -66,7 +66,7 @@ export function toLongCallTools(options: NamingOptions): readonly LongCallTool[]
       annotations: HARMLESS,
     }),
     toTool("status", {
-      title: "Where agents are",
+      title: "Status of agents",
       description:
         "Tells at once where your agents that have not finished are, and whose answers are ready to be collected.",
       inputSchema: toInputSchema(statusInput),

@@ -24,7 +24,7 @@ const BEFORE_FIVE_MINUTES = 240_000;
  * timeout at each progress notification are not listed, nor those whose timeout is longer than a turn.
  */
 const CLIENT_TIMEOUTS: readonly ClientTimeout[] = [
-  // Claude Desktop: 60 s, for all servers and not to be changed (anthropics/claude-code#22542, name in abhishekbhakat/airflow-mcp-server#20).
+  // Claude Desktop: 60 s for all servers, not configurable (anthropics/claude-code#22542, name in abhishekbhakat/airflow-mcp-server#20).
   { name: /^claude-ai$/, deadlineMs: BEFORE_A_MINUTE },
   // The same program's Cowork and Code: 60 s (anthropics/claude-code#63379, #43791); the rest of the name is the server's.
   { name: /^local-agent-mode-/, deadlineMs: BEFORE_A_MINUTE },

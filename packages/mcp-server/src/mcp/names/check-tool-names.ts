@@ -15,7 +15,7 @@ export function checkToolNames(agents: readonly Agent[], options: NamingOptions)
   for (const tool of named) refuseLong(tool);
 }
 
-/** Throws for two agents of one name, since the router takes agents by name. */
+/** Throws for two agents with the same name, since the router takes agents by name. */
 function refuseTwins(agents: readonly Agent[]): void {
   const seen = new Map<string, Agent>();
   for (const agent of agents) {

@@ -19,14 +19,14 @@ export function findAgent(agents: readonly Agent[], spelling: string, options: N
   );
 }
 
-/** Returns the name that a spelling means. One of no agent, or of several, is a name itself: agents that are gone have turns. */
+/** Returns the name that a spelling means. A spelling of no agent, or of several, is returned as it is: removed agents have turns too. */
 export function resolveAgentName(spelling: string | undefined, config: Naming & AgentFolders): string | undefined {
   if (spelling === undefined) return undefined;
   const found = listAgents(loadAgents(config).agents, spelling, config);
   return found.length === 1 ? found[0]?.name : spelling;
 }
 
-/** Lists the agents that a spelling may mean: of those with exactly this name, one. */
+/** Lists the agents that a spelling may mean. If several have exactly this name, lists only the first. */
 function listAgents(agents: readonly Agent[], spelling: string, options: Naming): readonly Agent[] {
   const exact = agents.filter(({ name }) => name === spelling);
   if (exact.length > 0) return exact.slice(0, 1);

@@ -1,7 +1,7 @@
 import { SAFE_LENGTH } from "../names/tool-name.ts";
 import type { Tool } from "./tool.ts";
 
-/** Returns warnings of tool names that some clients refuse or shorten beyond recognition. */
+/** Returns warnings about tool names that some clients refuse or shorten beyond recognition. */
 export function toNameWarnings(tools: readonly Tool[]): readonly string[] {
   return tools.map(toWarning).filter((warning) => warning !== undefined);
 }

@@ -90,10 +90,10 @@ describe("budgie agents add", () => {
     expect(stdout).not.toContain("canary");
   });
 
-  it("says that it allows hosts for all agents, or that nothing holds the agent, only when that is so", async () => {
+  it("says that it allows hosts for all agents, or that nothing confines the agent, only when that is so", async () => {
     using user = createInstallUser();
     const reach = 'Agents that no section limits to other hosts may now reach those of the preset "codex" too.\n';
-    const free = 'This file chooses no sandbox, so nothing holds the agent: "sandbox": true in it does.\n';
+    const free = 'This file chooses no sandbox, so nothing confines the agent. Add "sandbox": true to it.\n';
 
     const first = await add(user, "codex");
     const second = await add(user, "codex", "--name", "other");

@@ -5,7 +5,7 @@ import { createInstallUser, type InstallUser } from "../install/create-install-u
 
 const PROGRAM = { protocol: "acp", description: "Codes.", command: "coder" };
 
-/** Writes two agents of Kiro's, one of them broken, and two in the configuration. */
+/** Writes two Kiro agents, one of them broken, and two agents in the configuration. */
 function createAgents(user: InstallUser): readonly string[] {
   const kiros = { name: "reader", description: "sub-agent: Reads.", allowedTools: ["fs_read", "fs_write"] };
   user.write(join(user.home, "reader.json"), JSON.stringify(kiros));

@@ -36,7 +36,7 @@ describe("budgie doctor", () => {
     const { exitCode, stdout } = await user.command(["doctor"], { ...fake.hostEnv, BUDGIE_AGENT_TIMOUT: "1m" });
 
     expect(exitCode).toBe(3);
-    expect(stdout).toContain("note    variable   The variable BUDGIE_AGENT_TIMOUT is none of budgie's");
+    expect(stdout).toContain("note    variable   The variable BUDGIE_AGENT_TIMOUT is not one of budgie's");
     expect(stdout.slice(stdout.indexOf("\nfailed") + 1)).toMatch(
       new RegExp(
         `^failed  image      The sandbox image .*\nfailed  login      there is none in .*\n` +

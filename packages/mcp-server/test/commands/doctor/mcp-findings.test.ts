@@ -6,7 +6,7 @@ import { allow, setUp } from "../mcp/set-up-mcp.ts";
 
 type Found = { readonly state: string; readonly what: string; readonly text: string; readonly todo?: string };
 
-/** Runs `budgie doctor` for an agent whose file names servers. Returns what it finds of them. */
+/** Runs `budgie doctor` for an agent whose file names servers. Returns its findings about them. */
 async function inspect(mcpServers: object, mcp: object, args: readonly string[] = []): Promise<readonly object[]> {
   using user = createInstallUser();
   setUp(user, { agent: { mcpServers }, config: allow(mcp) });
@@ -44,7 +44,7 @@ describe("budgie doctor with MCP servers", () => {
     const has = 'coder: "far" has 0 tools, at an address';
 
     expect(await inspect(servers, { far: { toolsHash: `sha256:${"0".repeat(64)}` } })).toEqual([
-      { state: "note", text: `${has}, and they are not those that were approved` },
+      { state: "note", text: `${has}, and they differ from the approved ones` },
     ]);
     expect(await inspect(servers, { far: {} }, ["--sandbox", "--egress", "bridge"])).toEqual([
       { state: "note", text: `${has}, and with the egress mode "bridge" the agent does not get it` },

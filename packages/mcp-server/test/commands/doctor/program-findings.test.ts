@@ -8,7 +8,7 @@ const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
 const PROGRAM = { protocol: "acp", description: "Codes.", command: "coder" };
 
-/** Writes a configuration, and returns the options with which only its agents are on offer. */
+/** Writes a configuration, and returns the options with which budgie offers only its agents. */
 function configure(user: BudgieUser, content: unknown): readonly string[] {
   const [file, none] = [join(user.host.home, "budgie.json"), join(user.host.home, "none")];
   writeFileSync(file, JSON.stringify(content));

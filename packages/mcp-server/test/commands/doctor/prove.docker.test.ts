@@ -17,7 +17,7 @@ let machine: string;
 beforeEach(() => void (machine = mkdtempSync(join(tmpdir(), "budgie-p-"))));
 afterEach(() => rmSync(machine, { recursive: true, force: true }));
 
-/** `budgie doctor --prove` of a new user. */
+/** Starts `budgie doctor --prove` for a new user. */
 function startProof(...args: readonly string[]) {
   const env = { PATH: process.env["PATH"] ?? "", HOME: machine, TMPDIR: machine, ...toEngineVariables() };
   const argv = [budgiePath, "doctor", "--prove", "--sandbox-image", TEST_IMAGE, ...args];
@@ -42,7 +42,7 @@ describe("budgie doctor --prove", { timeout: 400_000 }, () => {
     expect(rows.length).toBeGreaterThan(20);
     expect(table).not.toMatch(/^failed/m);
     expect(table).toMatch(new RegExp(`\\n${all} probes ran, 0 got through(?:, \\d+ found nothing to attack)?\\.\\n?$`));
-    // It has no login and no agents yet.
+    // The new user has no login and no agents yet.
     expect(await ended).toBe(1);
     expect(stderr().match(/^budgie: \d+ of \d+: [a-z-]+, \d+ of \d+ held$/gm)).toHaveLength(rows.length);
     expect(readdirSync(machine)).toEqual([]);

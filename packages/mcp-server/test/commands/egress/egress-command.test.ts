@@ -206,7 +206,7 @@ Never allowed by name:
 
     expect(none.stdout).toBe("There is no turn in the run log yet.\n");
     expect(other.stdout).toBe('There is no turn of the agent "code-reviewer" in the run log yet.\n');
-    expect(unwatched.stdout).toMatch(/^Nobody watched what the last turn reached: /);
+    expect(unwatched.stdout).toMatch(/^Nothing is known of what the last turn reached: /);
   });
 
   it("reports the fault of an unreadable log", async () => {

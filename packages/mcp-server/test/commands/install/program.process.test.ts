@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { budgiePath, createBudgieUser } from "../../helpers/start-budgie.ts";
 
-// Root needs them.
+// As root, --sandbox needs allowed roots.
 const ROOTS = ["--allow-root", "~/code"];
 
 const NPX = /"command": "npx",\n\+\s+"args": \[\n\+\s+"-y",\n\+\s+"budgie-mcp@\d+\.\d+\.\d+",\n\+\s+"--sandbox"/;

@@ -7,14 +7,14 @@ import { createInstallUser } from "../install/create-install-user.ts";
 import { allow, setUp } from "./set-up-mcp.ts";
 
 describe("budgie mcp ls", () => {
-  it("says which tools are not those that were approved", async () => {
+  it("says which tools differ from the approved ones", async () => {
     await using far = await startMockServer();
     using user = createInstallUser();
     const config = allow({ far: { toolsHash: `sha256:${"0".repeat(64)}` } });
     const run = setUp(user, { agent: { mcpServers: { far: { url: far.url } } }, config });
 
-    expect((await run(["ls"])).stdout).toMatch(/far +ready .*" +its tools are not those that were approved\n/);
-    expect(JSON.parse((await run(["ls", "--json"])).stdout)).toMatchObject([{ state: "ready", wordsChanged: true }]);
+    expect((await run(["ls"])).stdout).toMatch(/far +ready .*" +its tools differ from the approved ones\n/);
+    expect(JSON.parse((await run(["ls", "--json"])).stdout)).toMatchObject([{ state: "ready", toolsChanged: true }]);
   });
 
   it("reports the files of agents that cannot be read, and nothing else about agents", async () => {

@@ -14,7 +14,7 @@ describe("Ctrl-C", () => {
   it.each([
     { args: ["call", "far", "wait", "--agent", "coder"], options: WAITS, requests: 4 },
     { args: ["tools", "far", "--agent", "coder"], options: SILENT, requests: 3 },
-    // An agent before it has another server of the name, which has ended by then.
+    // An agent earlier in the list has another server of this name, which has ended by then.
     { args: ["ls"], options: SILENT, requests: 3 },
   ])("has budgie mcp end its servers, and exit with 130: $args", async ({ args, options, requests }) => {
     await using first = await startMockServer();

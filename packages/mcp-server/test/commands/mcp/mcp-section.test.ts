@@ -37,7 +37,7 @@ describe("the configuration of MCP servers", () => {
   it("pins the name of an address", async () => {
     await using server = await startMockServer();
     using user = createInstallUser();
-    // It speaks no TLS, which is found out by who connects to it.
+    // The server speaks no TLS, so a failed handshake shows that the pinned address was reached.
     const place = new URL(server.url.replace("http://127.0.0.1", "https://inside.test"));
     const config = allow({ far: { allowHost: [`${place.host}=127.0.0.1`] } });
 

@@ -22,7 +22,7 @@ describe("the live status of a turn", () => {
   function create() {
     const shown: string[] = [];
     const status = createLiveStatus({ show: (text) => void shown.push(text), clear: () => void shown.push("") });
-    /** Returns the parts of the line that a moment later is shown. */
+    /** Returns the parts of the line that is shown a moment later. */
     const parts = () => {
       vi.advanceTimersByTime(250);
       return shown.at(-1)?.split("  |  ").slice(1);

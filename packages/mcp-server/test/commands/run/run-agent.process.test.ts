@@ -14,7 +14,7 @@ function run(user: BudgieUser, ...argv: readonly string[]) {
   return user.command(toArguments(user, argv));
 }
 
-/** Runs it in a process of its own, whose sessions another can resume once it has ended. */
+/** Runs `budgie run` in a separate process, whose sessions another can resume once it has ended. */
 function runApart(user: BudgieUser, ...argv: readonly string[]) {
   return user.run(toArguments(user, argv));
 }

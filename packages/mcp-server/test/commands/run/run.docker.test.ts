@@ -25,7 +25,7 @@ const toArguments = ({ workspace }: BudgieUser, ...argv: readonly string[]): rea
   TEST_IMAGE,
 ];
 
-/** Removes what sessions leave that are kept on purpose. */
+/** Removes what sessions kept on purpose leave. */
 async function removeTraces(user: BudgieUser): Promise<readonly string[]> {
   const docker = await openEngine();
   const traces = await listTraces(user);

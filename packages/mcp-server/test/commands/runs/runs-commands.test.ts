@@ -180,11 +180,11 @@ describe("budgie runs show", () => {
 
     expect(await user.command(["runs", "show", "x%"])).toMatchObject({
       exitCode: 1,
-      stderr: 'budgie: There is no run "x%" in the log. "budgie runs ls" lists those that are.\n',
+      stderr: 'budgie: There is no run "x%" in the log. "budgie runs ls" lists all that are there.\n',
     });
     expect(await user.command(["runs", "show", "ab"])).toMatchObject({
       exitCode: 1,
-      stderr: 'budgie: The ids of several runs begin with "ab", such as "abc-1", "abc-2". Say more of it.\n',
+      stderr: 'budgie: The ids of several runs begin with "ab", such as "abc-1", "abc-2". Give more of the id.\n',
     });
     expect(await json(user, "show", "abc-2")).toMatchObject({ id: "abc-2" });
     expect((await user.command(["runs", "show", ""])).exitCode).toBe(1);
@@ -195,7 +195,7 @@ describe("budgie runs rm", () => {
   it("removes the named runs, those of an age, or all, with the answers", async () => {
     await using user = await createBudgieUser();
     const old = makeRun({ startedMs: Date.now() - 8 * 86_400_000 });
-    // Its clock was set back since.
+    // The clock was set back after this run.
     const ahead = makeRun({ startedMs: Date.now() + 2 * 86_400_000 });
     const runs = [old, makeRun(), makeRun(), ahead];
     await remember(user, runs);

@@ -18,7 +18,7 @@ import { findLostAnswers } from "./lost-answers.ts";
 import type { Fault } from "../fault.ts";
 import type { SecondEngine } from "./second-engine.ts";
 
-/** The end of a call: answered, refused with a code, or cut off together with budgie. */
+/** The end of a call: an answer, an error with a code, or a lost connection to budgie. */
 type Told = {
   readonly end: "answered" | "refused" | "cut off";
   readonly code: string | undefined;
@@ -51,7 +51,7 @@ export type FaultPlace = AsyncDisposable & {
   readonly startAnother: () => Promise<Budgie>;
   /** Calls an agent, and does not wait */
   readonly call: (asking?: Asking) => Call;
-  /** Calls an agent, and resolves once it works; it works for a minute by default */
+  /** Calls an agent, and resolves once it works, which it does for a minute by default */
   readonly callAtWork: (asking?: Asking) => Promise<Call>;
   /** The turn's running containers */
   readonly findTurns: () => Promise<readonly ReturnType<Engine["docker"]["getContainer"]>[]>;

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import type { Engine } from "../../../../runner-docker/src/engine/engine.ts";
 
 type EventSought = {
-  /** The user whose budgie causes it */
+  /** The home of the user whose budgie causes it */
   readonly home: string;
   readonly event: string;
   readonly role: string;

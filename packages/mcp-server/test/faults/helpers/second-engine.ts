@@ -19,7 +19,7 @@ export type SecondEngine = AsyncDisposable & {
   readonly start: () => Promise<void>;
   /** Stops it, with SIGTERM also its containers */
   readonly stop: (signal: "SIGTERM" | "SIGKILL") => Promise<void>;
-  /** Hangs it: its socket still accepts connections, but nobody answers */
+  /** Hangs it: its socket still accepts connections, but nothing answers */
   readonly hang: () => void;
   readonly goOn: () => void;
   readonly loadImage: () => Promise<void>;
@@ -29,7 +29,7 @@ const run = promisify(execFile);
 const SIZE = "1500m";
 const START_LIMIT_MS = 60_000;
 
-/** Starts one in a network namespace of its own, so that it cannot touch the first one's network; needs root. */
+/** Starts an engine in a network namespace of its own, so that it cannot touch the first engine's network. Needs root. */
 export async function startSecondEngine(): Promise<SecondEngine> {
   const folder = mkdtempSync(join(tmpdir(), "budgie-engine-"));
   const dataRoot = join(folder, "data");

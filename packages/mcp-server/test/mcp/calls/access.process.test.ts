@@ -90,7 +90,7 @@ describe("an agent's section", () => {
 
   it.each([
     [{ "code-reviewer": { timeout: "11m" } }, 'gives the agent "code-reviewer" timeout "11m", and "10m" is the most'],
-    [{ "code-reviewer": { workspace: "ro" } }, "Without --sandbox nothing can hold an agent to"],
+    [{ "code-reviewer": { workspace: "ro" } }, "Without --sandbox nothing can enforce"],
     [{ "code-reviwer": {} }, 'has a section for the agent "code-reviwer", which does not exist.'],
   ])("prevents the start if it is %j", async (agents, message) => {
     await using user = await createBudgieUser();
@@ -121,8 +121,8 @@ describe("a call", () => {
   it.each([
     [{ timeout: "soon" }, 'INPUT_INVALID: Expected the argument "timeout" to be a duration'],
     [{ workspace: "none" }, 'INPUT_INVALID: The argument "workspace" must be "rw" or "ro".'],
-    [{ egress: "none" }, "INPUT_INVALID: Without a sandbox nothing can hold an agent to a bounded network."],
-    [{ workspace: "ro" }, "INPUT_INVALID: Without a sandbox nothing can hold an agent to a read-only workspace."],
+    [{ egress: "none" }, "INPUT_INVALID: Without a sandbox nothing can enforce a bounded network."],
+    [{ workspace: "ro" }, "INPUT_INVALID: Without a sandbox nothing can enforce a read-only workspace."],
   ])("is refused with %j in local mode, and no agent runs", async (input, message) => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve();

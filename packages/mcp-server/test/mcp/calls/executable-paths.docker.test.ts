@@ -7,7 +7,7 @@ import { createBudgieUser, toText, type Budgie, type BudgieUser } from "../../he
 const sandbox = true;
 const PROTECT = ["--protect-executable-paths"];
 
-// Each with the content of the workspace's file after a successful attack.
+// Each attack with the content of the workspace's file after its success.
 const ATTACKS = [
   ["adds a git hook", "echo evil >.git/hooks/pre-commit", ".git/hooks/pre-commit"],
   ["rewrites git's configuration", "echo evil >.git/config", ".git/config"],

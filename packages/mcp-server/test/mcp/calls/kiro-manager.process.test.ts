@@ -27,7 +27,7 @@ describe.each(REVISIONS)("Kiro's MCP manager that speaks %s", (protocolVersion) 
     const [exitCode] = (await once(child, "close")) as [number | null];
 
     expectWhatKiroTakes(seen, protocolVersion);
-    // It requests no progress, and would not understand another message than an answer.
+    // Kiro requests no progress, and understands no message other than an answer.
     expect(said).toHaveLength(4);
     expect(exitCode).toBe(0);
   });
@@ -50,7 +50,7 @@ describe("the probe of Kiro's MCP manager", () => {
     const probe = await budgie.send({ method: "POST" });
     const unauthorized = await budgie.send({ method: "POST", headers: { authorization: "Bearer another" } });
 
-    // With 401, 403 or this header it would open a browser.
+    // With 401, 403 or this header, Kiro would open a browser.
     expect({ status: probe.status, login: probe.headers.get("www-authenticate") }).toEqual({
       status: 400,
       login: null,
@@ -75,7 +75,7 @@ type Seen = {
   readonly failure: CallToolResult;
 };
 
-/** Does what the manager does at its start, and makes two calls with its additional argument. */
+/** Sends what the manager sends at its start, and makes two calls with its additional argument. */
 async function talk(say: Say, { directory, protocolVersion }: Record<string, string>): Promise<Seen> {
   const begun = await say({ id: 0, method: "initialize", params: { protocolVersion, ...ME } });
   await say({ method: "notifications/initialized" });
@@ -91,9 +91,9 @@ async function talk(say: Say, { directory, protocolVersion }: Record<string, str
 
 function expectWhatKiroTakes({ answer, begun, failure, listed }: Seen, protocolVersion: string): void {
   expect(begun).toMatchObject({ protocolVersion, capabilities: { tools: { listChanged: true } } });
-  // It would wait for these, too.
+  // Kiro would wait for lists of other capabilities too.
   expect(Object.keys(begun.capabilities)).toEqual(["tools"]);
-  // With a cursor it would ask for the last page forever.
+  // With a cursor, Kiro would request the last page forever.
   expect(listed.nextCursor).toBeUndefined();
   expect(listed.tools.map(({ name }) => toKiroName(name))).toEqual([
     "kirosubagentscodereviewer",
@@ -103,7 +103,7 @@ function expectWhatKiroTakes({ answer, begun, failure, listed }: Seen, protocolV
     "kirosubagentsshellworker",
   ]);
   for (const { description = "" } of listed.tools) expect(description).toMatch(/^[\0-\x7F]{1,10000}$/);
-  // It treats any result as a success, so the text must report the error.
+  // Kiro treats any result as a success, so the text must report an error.
   expect(toText(answer)).toBe("You asked: Hello");
   expect(toText(failure)).toMatch(/^AGENT_FAILED: /);
 }

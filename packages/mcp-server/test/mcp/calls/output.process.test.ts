@@ -7,7 +7,7 @@ import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts
 import { startHttpBudgie } from "../http/start-http-budgie.ts";
 
 const MIB = 1024 * 1024;
-// The allowed growth of a budgie that has read output before.
+// The allowed growth of a budgie that has already read output.
 const MEMORY_LIMIT = 64 * MIB;
 
 describe("an agent that prints 1 GB", () => {
@@ -17,7 +17,7 @@ describe("an agent that prints 1 GB", () => {
     async () => {
       await using user = await createBudgieUser();
       const budgie = await user.start();
-      // The memory that Node needs to read at all belongs to every turn that prints.
+      // A first turn that prints makes Node take the memory that it needs to read at all.
       await budgie.ask("code-reviewer", { prompt: "[[fault flood 16]][[say: Done.]]" });
       const before = measurePeak(budgie.child);
 

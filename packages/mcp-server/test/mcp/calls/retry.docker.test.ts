@@ -50,7 +50,7 @@ describe("a sandboxed turn whose first attempt fails", () => {
   });
 });
 
-/** Creates what a sandbox hides or mounts over, and what a caller has just written: no changes of the agent's. */
+/** Creates what a sandbox hides or mounts over, and what a caller has just written. None of it is a change of the agent's. */
 function fillWorkspace({ workspace }: BudgieUser): void {
   for (const folder of [".kiro/agents", ".kiro/settings", ".amazonq/cli-agents", "src"]) {
     mkdirSync(join(workspace, folder), { recursive: true });
@@ -63,7 +63,7 @@ function fillWorkspace({ workspace }: BudgieUser): void {
 async function watchTurns(sessionId: unknown): Promise<() => readonly string[]> {
   const docker = await openEngine();
   const filters = { event: ["create", "start", "destroy"], label: [`dev.budgie.session=${String(sessionId)}`] };
-  // Not afterwards: the engine remembers only the last 256 events of all containers.
+  // Records from the start, since the engine keeps only the last 256 events of all containers.
   const stream = (await docker.getEvents({ filters })) as Readable;
   onTestFinished(() => void stream.destroy());
   let text = "";

@@ -56,7 +56,7 @@ describe("tools/call", () => {
   ])("passes an error of %s to a client that validates answers by the tools' schemas", async (agent, input, code) => {
     await using user = await createBudgieUser();
     const { ask, client } = await user.serve();
-    // From here on the client has the schemas.
+    // From here on, the client has the schemas.
     await client.listTools();
 
     const { isError, structuredContent } = await ask(agent, input);

@@ -5,7 +5,7 @@ import { createStdioTransport } from "../../../src/mcp/connection/stdio-transpor
 
 type Wrote = (error?: Error) => void;
 
-/** A stdout that accepts data when the test says so. */
+/** Creates a transport whose stdout accepts data when the test says so. */
 function create() {
   const writes: Wrote[] = [];
   const stdin = new PassThrough();

@@ -138,7 +138,7 @@ describe("a run of one client that continues after its call", () => {
     expect(others).not.toContain(runId);
     const { pid } = await waitFor(() => user.kiroCalls()[0]);
     expect(isAlive(pid)).toBe(true);
-    // It ends with its client.
+    // The run ends with its client.
     await one.transport.terminateSession();
     await waitFor(() => !isAlive(pid));
   });

@@ -94,7 +94,7 @@ describe("a session", () => {
     expect([gone?.status, there?.status]).toEqual([404, 200]);
     expect(place.works[0]?.signal?.aborted).toBe(false);
     expect(tools).toHaveLength(1);
-    // Until its answer is delivered.
+    // The session stays until its answer is delivered.
     place.works[0]?.finish();
     await waitFor(() => place.ended() === 2);
   });
@@ -202,7 +202,7 @@ describe("a change of the tools", () => {
     await waitFor(() => wire.sent().includes("GET /mcp"));
     await wait(100);
 
-    // It listens to nothing until it reconnects.
+    // The third client hears nothing until it reconnects.
     wire.cut();
     await wait(20);
     place.notifyToolListChanged();

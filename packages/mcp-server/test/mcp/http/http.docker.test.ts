@@ -17,7 +17,7 @@ describe("budgie --transport http --sandbox", () => {
     const tracesOf = async (id = "none"): Promise<readonly string[]> =>
       (await listTraces(user)).filter((name) => name.includes(id.slice(0, 8)));
     const before = await Promise.all([tracesOf(ended), tracesOf(vanished), tracesOf(stayed)]);
-    // During a turn, and while containers of next turns are made or wait.
+    // The session ends during a turn, while containers of next turns are made or wait.
     ends.ask("code-reviewer", { prompt: "[[write begun: x]][[sleep 60000]]", sessionId: ended }).catch(() => undefined);
     await waitFor(() => existsSync(join(user.workspace, "begun")), 30_000);
 

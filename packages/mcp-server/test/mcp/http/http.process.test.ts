@@ -10,7 +10,7 @@ import { INITIALIZE, startHttpBudgie, TOKEN } from "./start-http-budgie.ts";
 
 const homesOf = ({ sessionsDir }: BudgieUser): readonly string[] =>
   existsSync(sessionsDir) ? readdirSync(sessionsDir) : [];
-// Almost as much as an answer may be.
+// Almost the largest answer.
 const LONGEST = "long ".repeat(18_000).trim();
 const readText = (file: string): string => (existsSync(file) ? readFileSync(file, "utf8") : "");
 
@@ -36,7 +36,7 @@ describe("budgie --transport http", () => {
 
   it("survives its stdin and its parent, and shuts down on a signal", async () => {
     await using user = await createBudgieUser();
-    // Its parent ends at once, and its stdin is closed from the start.
+    // budgie's parent ends at once, and its stdin is closed from the start.
     const command = `"$0" "$@" <&- >out 2>err & echo $!`;
     const argv = [process.execPath, budgiePath, "--transport", "http", "--port", "0", "--kiro-binary", kiroCliPath];
     const env = { PATH: process.env["PATH"] ?? "", HOME: user.host.home, BUDGIE_HTTP_TOKEN: TOKEN };
@@ -142,7 +142,7 @@ describe("budgie --transport http", () => {
     const stays = await here.ask("code-reviewer", { prompt: "Hello" });
     const before = homesOf(user).length;
 
-    // As real clients do, without a request to end the session.
+    // Like real clients, closes without a request to end the session.
     await gone.client.close();
     await waitFor(() => homesOf(user).length === 1);
 

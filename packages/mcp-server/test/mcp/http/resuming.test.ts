@@ -99,7 +99,7 @@ describe("a connection that is cut in the middle of a call", () => {
       /"id":100,"error":\{"code":-32050,"message":"This answer was sent while the connection was broken/,
     );
     expect(place.deliveries).toEqual([]);
-    // While a client reads, it is not too large.
+    // An answer is not too large while its client reads it.
     const whole = client.work();
     (await waitFor(() => place.works[1])).finish("y".repeat(6000));
     expect(toText(await whole)).toHaveLength(6000);

@@ -24,7 +24,7 @@ export type HttpBudgie = AsyncDisposable & {
   readonly child: Budgie["child"];
   readonly stderr: () => string;
   readonly stdout: () => string;
-  /** Over another connection than the direct one, if one is given */
+  /** Connects a client, directly or over the given connection */
   readonly connect: (way?: URL) => Promise<HttpClient>;
   /** Sends a request with the token and the usual headers of an MCP client */
   readonly send: (request: RawRequest) => Promise<Response>;

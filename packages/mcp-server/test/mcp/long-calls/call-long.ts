@@ -12,7 +12,7 @@ export const LATER = ["--soft-deadline", "5s"];
 /** The result for a run that continues. */
 type Facts = { readonly runId: string; readonly sessionId: string; readonly phase: string };
 
-/** Calls that outlast their client's timeout, and the runs that continue after them. */
+/** Makes calls that outlast their client's timeout, and collects the runs that continue after them. */
 export function callLong(user: BudgieUser, { ask, client }: Pick<Budgie, "ask" | "client">) {
   async function use(
     tool: "cancel" | "status" | "wait",

@@ -26,7 +26,7 @@ describe("createClientRuns", () => {
     const before = small.map((run) => isKept(runs, run));
     const [large] = await keepAll(runs, [toResult(megabyte.repeat(20))]);
 
-    // Each is a little more than its text.
+    // Each result is a little larger than its text.
     expect(before).toEqual(small.map((_, index) => index > 0));
     expect(small.some((run) => isKept(runs, run))).toBe(false);
     expect(large && isKept(runs, large)).toBe(true);

@@ -3,7 +3,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { isAlive } from "@budgie/testkit";
 import { createBudgieUser, toText, waitFor, type Served } from "../../helpers/start-budgie.ts";
 
-// A minute's timeout and a call of ten, in which the ten seconds between heartbeats are a sixth of the timeout.
+// Scales down a timeout of a minute and a call of ten; a heartbeat's ten seconds are a sixth of the timeout.
 const MINUTE_MS = 1500;
 const CALL_MS = 10 * MINUTE_MS;
 const HEARTBEAT = ["--heartbeat", `${MINUTE_MS / 6}ms`];

@@ -124,7 +124,7 @@ describe("withLongCalls", () => {
 
 const ANSWER: CallToolResult = { content: [{ type: "text", text: "done" }], structuredContent: { status: "done" } };
 
-/** The tools of a client whose one agent finishes when the test says so. */
+/** Creates the tools of a client whose one agent finishes when the test says so. */
 function create() {
   const signals: AbortSignal[] = [];
   const reported: string[] = [];

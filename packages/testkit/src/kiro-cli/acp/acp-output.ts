@@ -16,7 +16,7 @@ export type AcpOutputOptions = {
 /** An output that knows how its turn ended. */
 export type AcpOutput = Output & { readonly isFinished: () => boolean };
 
-/** Creates the output of a turn over ACP: updates of the session. Tools that need permission are asked for. */
+/** Creates the output of a turn over ACP: updates of the session, and requests for permission to use tools. */
 export function createAcpOutput({ client, sessionId, signal, trust }: AcpOutputOptions): AcpOutput {
   const started = performance.now();
   let toolCallId = "";

@@ -20,7 +20,7 @@ export type AcpSession = {
   model: string | undefined;
   trust: ToolTrust;
   conversation: Conversation;
-  /** Ends the turn that runs */
+  /** Ends the running turn */
   cancel: () => void;
 };
 
@@ -73,7 +73,7 @@ async function runTurn(session: AcpSession, { output, text }: AskedTurn): Promis
       },
     });
   } catch (error) {
-    // The content filter ends a turn as any other.
+    // The content filter ends a turn like any other.
     if (!isExitError(error) || !output.isFinished()) throw error;
   }
 }

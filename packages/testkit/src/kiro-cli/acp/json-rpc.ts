@@ -1,20 +1,20 @@
 import { createInterface } from "node:readline";
 import { write } from "../output/output.ts";
 
-/** An error that is the answer to a request. */
+/** An error that a request is answered with. */
 export type RpcError = Error & { readonly code: number; readonly data: unknown };
 
-/** Creates an error that is the answer to a request. */
+/** Creates an error that a request is answered with. */
 export function toRpcError(code: number, message: string, data?: unknown): RpcError {
   return Object.assign(new Error(message), { code, data });
 }
 
 /** The messages that the client sends. */
 export type Handlers = {
-  /** Answers a request; what it throws is an error's answer if it is an {@link RpcError}, and ends the program otherwise. */
+  /** Answers a request. A thrown {@link RpcError} becomes the error response; any other error ends the program. */
   readonly request: (method: string, params: Params) => Promise<unknown>;
   readonly notification: (method: string, params: Params) => void;
-  /** Called when the client has closed its end, or a request has failed otherwise */
+  /** Called when stdin has ended, or with an error other than {@link RpcError} */
   readonly end: (error: unknown) => void;
 };
 

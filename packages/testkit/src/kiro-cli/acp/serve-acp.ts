@@ -55,7 +55,7 @@ async function answer(method: string, params: Params, place: Place): Promise<unk
     case "session/set_mode":
       return setMode(findSession(params, place), String(params["modeId"]), place);
     case "session/set_model":
-      // Without an effect if the command line names a model.
+      // Has no effect if the command line names a model.
       findSession(params, place).model = place.options.model ?? String(params["modelId"]);
       return {};
     default:

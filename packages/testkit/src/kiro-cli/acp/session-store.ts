@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { kiroFolder } from "../profile/paths.ts";
 import type { Conversation } from "../state/conversation-store.ts";
 
-/** Loads a conversation of the second engine; `undefined` if there is none. Those of `chat` are kept elsewhere. */
+/** Loads a conversation of the second engine; `undefined` if there is none. `chat` keeps its conversations elsewhere. */
 export function loadSession(id: string): Conversation | undefined {
   const file = toFile(id, "json");
   if (!/^[\w-]+$/.test(id) || !existsSync(file)) return undefined;
@@ -12,7 +12,7 @@ export function loadSession(id: string): Conversation | undefined {
   return { id, agent, model, history: loadHistory(id) };
 }
 
-/** Stores a conversation: its facts are rewritten with every turn, and the turn's messages appended. */
+/** Stores a conversation: rewrites its facts with every turn, and appends the turn's messages. */
 export function saveSession({ id, agent, model, history }: Conversation): void {
   const last = history.at(-1);
   mkdirSync(join(kiroFolder(), "sessions", "cli"), { recursive: true });

@@ -1,7 +1,7 @@
 import type { KiroAgent } from "./agents.ts";
 import { runHook } from "../profile/shell.ts";
 
-/** The kinds of hooks that the stand-in runs. */
+/** The kinds of hook that the stand-in runs. */
 type Trigger = "agentSpawn" | "userPromptSubmit";
 
 /** Runs an agent's hooks of one kind in sequence, as shell commands, and discards their output. */

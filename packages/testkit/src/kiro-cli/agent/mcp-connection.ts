@@ -2,12 +2,12 @@
 export type McpConnection = {
   /** The names of its tools when the conversation began */
   readonly tools: readonly string[];
-  /** Calls a tool, and resolves to all of its result as JSON, as the real program shows it to the model. */
+  /** Calls a tool, and resolves to its whole result as JSON, as the real program shows it to the model. */
   readonly call: (tool: string, args: unknown) => Promise<string>;
   readonly close: () => Promise<void>;
 };
 
-/** Connects to a server like the real program: a request without a body, the introduction, and the list of tools. */
+/** Connects to a server like the real program: a request without a body, the initialization, and the list of tools. */
 export async function connectMcp(url: string, headers: Readonly<Record<string, string>> = {}): Promise<McpConnection> {
   const common = { ...headers, accept: "application/json, text/event-stream", "content-type": "application/json" };
   let session: Readonly<Record<string, string>> = {};

@@ -18,9 +18,9 @@ export type McpServers = {
 };
 
 /**
- * Starts an agent's servers like the real program, each in a process group of its own: those of its file and, if included,
- * of the user's and the current folder's `mcp.json`. Sends them nothing, and expects each to end with its stdin. Those with an address it
- * introduces itself to, and can call.
+ * Starts an agent's servers like the real program: those of its file and, if included, of the user's and the current folder's `mcp.json`.
+ * A command gets a process group of its own, receives nothing, and is expected to end with its stdin. An address is connected to, and its
+ * tools can be called.
  */
 export async function startMcpServers(agent: KiroAgent, profile: Profile): Promise<McpServers> {
   const lists = agent.includesMcpJson ? listFiles(profile).map(readServers) : [];
@@ -50,7 +50,7 @@ async function connectServer([name, { headers, url = "" }]: [string, McpServer])
   }
 }
 
-/** Lists the `mcp.json` files, of which later ones win; only the first engine reads the older folder name. */
+/** Lists the `mcp.json` files, of which later ones win. Only the first engine reads the older folder name. */
 function listFiles(profile: Profile): readonly string[] {
   const user = join(kiroFolder(), "settings", "mcp.json");
   const older = profile === "q1" ? [join(process.cwd(), ".amazonq", "mcp.json")] : [];

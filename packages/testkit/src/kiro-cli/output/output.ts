@@ -16,7 +16,7 @@ export interface Output {
   toolDenied(call: ToolCall): Promise<void>;
   /** Ends the turn with an error of the service; left out for text, which has no form for it */
   fail?(message: string): Promise<never>;
-  /** Prints what marks the turn as complete */
+  /** Prints the mark of a complete turn */
   finish(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ export type Settings = {
   readonly profile: Profile;
   /** `NAME` or `NAME AMOUNT`, as in a `[[fault …]]` directive */
   readonly fault: string | undefined;
-  /** Exit with code 4 for an unknown agent, like the newest versions */
+  /** Exits with code 4 for an unknown agent, like the newest versions */
   readonly strictAgent: boolean;
   readonly models: readonly string[];
   readonly wal: boolean;

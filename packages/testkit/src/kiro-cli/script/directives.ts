@@ -34,7 +34,7 @@ const DIRECTIVES: Readonly<Record<string, Act>> = {
   "never-write": () => undefined,
 };
 
-/** Runs a directive. The answer names an unknown one, so that a typo is no silent success. */
+/** Runs a directive. The answer names an unknown one, so that a typo does not pass silently. */
 export async function runDirective(scene: Scene, directive: Directive): Promise<void> {
   const act = DIRECTIVES[directive.name];
   if (act === undefined) return scene.stage.say(`There is no directive "${directive.name}".`);
@@ -95,7 +95,7 @@ async function runCommand({ stage, workspace }: Scene, { text }: Directive): Pro
   if (printed !== undefined) stage.say(printed);
 }
 
-/** Uses a tool without an effect, or one of a server with an address, whose arguments are the directive's text. */
+/** Uses a tool without an effect, or calls one of a server with an address; the directive's text is its arguments. */
 async function useNamedTool({ stage, turn }: Scene, { argument, text }: Directive): Promise<void> {
   const call: ToolCall = { name: argument, path: undefined, input: {} };
   const [, server = "", tool = ""] = /^@([^/]+)\/(.+)$/.exec(argument) ?? [];

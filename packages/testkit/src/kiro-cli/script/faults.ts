@@ -9,7 +9,7 @@ import type { Profile } from "../profile/settings.ts";
 export type FaultContext = {
   readonly output: Output;
   readonly profile: Profile;
-  /** Milliseconds, bytes, seconds, MiB or a character code, by the fault's comment */
+  /** Milliseconds, bytes, seconds, MiB or a character code, as the fault's comment says */
   readonly amount: number | undefined;
   readonly toolsUsed: boolean;
   /** Adds to the answer */
@@ -89,7 +89,7 @@ async function crash(): Promise<void> {
 async function dieBy(signal: "SIGKILL" | "SIGSEGV", exitCode: number): Promise<void> {
   process.kill(process.pid, signal);
   await sleep(2000);
-  // A container's first process ignores its own signals.
+  // PID 1 of a container ignores signals that it sends itself.
   throw toExitError(exitCode, "");
 }
 
@@ -98,7 +98,7 @@ async function hang(): Promise<void> {
     process.removeAllListeners(signal);
     process.on(signal, () => undefined);
   }
-  // Nor does it notice that a client cancels its turn, or is gone.
+  // Also ignores a client that cancels its turn, or has disconnected.
   process.stdin.removeAllListeners();
   for (;;) await sleep(60_000);
 }
@@ -121,7 +121,7 @@ async function hugeOutput({ amount = 2 * 1024 * 1024, say }: FaultContext): Prom
   say(line.repeat(Math.ceil(amount / line.length)).slice(0, amount));
 }
 
-/** Prints more than its own memory, in a single line. Amount: MiB */
+/** Prints a single line that is larger than its memory. Amount: MiB */
 async function flood({ amount = 1024 }: FaultContext): Promise<void> {
   const piece = Buffer.alloc(1024 * 1024, "0123456789abcdef");
   for (let written = 0; written < amount; written++) await write(process.stdout, piece);

@@ -35,7 +35,7 @@ function toDefaultAnswer({ repeats, words }: Script, { conversation }: Turn): st
   return previous(conversation)?.answer ?? "I have no previous response.";
 }
 
-/** Returns the last turn that was no request to repeat. */
+/** Returns the last turn that was not a request to repeat. */
 function previous({ history }: Conversation) {
   return history.findLast(({ prompt }) => !parseScript(prompt).repeats);
 }

@@ -12,9 +12,9 @@ export type Script = {
   readonly directives: readonly Directive[];
   /** The caller's own text, without directives and budgie's additions */
   readonly words: string;
-  /** The file for the answer that the prompt names */
+  /** The answer file that the prompt names */
   readonly responseFile: string | undefined;
-  /** The prompt only asks to write the previous answer to a file */
+  /** True if the prompt only asks to write the previous answer to a file */
   readonly repeats: boolean;
   /** The working folder that the prompt names */
   readonly workspace: string;

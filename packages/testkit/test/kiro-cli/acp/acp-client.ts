@@ -21,7 +21,7 @@ export type AcpClient = {
   readonly begin: () => Promise<Params>;
   /** Sends a prompt. Resolves to its answer */
   readonly prompt: (sessionId: unknown, text: string) => Promise<Pick<Message, "error" | "result">>;
-  /** The notifications and requests that came, in their order */
+  /** The received notifications and requests, in order */
   readonly received: readonly Message[];
   /** Resolves to the first message of a method, and keeps it in the list */
   readonly until: (method: string) => Promise<Message>;

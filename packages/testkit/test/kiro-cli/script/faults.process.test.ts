@@ -95,7 +95,7 @@ it("hangs through SIGTERM", async () => {
   await using user = await createKiroUser();
   const child = user.start(["chat", "--no-interactive", "[[say: here]] [[fault hang]]"]);
   await once(child.stdout ?? child, "data");
-  // It prints a moment before it ignores the signal.
+  // The agent prints a moment before it ignores the signal.
   await sleep(200);
 
   child.kill("SIGTERM");
@@ -154,7 +154,7 @@ it.each([
 ])("%s leaves a process running", async (fault, expected) => {
   await using user = await createKiroUser();
 
-  // A length of its own finds the process again; it is a number, which would lose a zero at its end.
+  // A unique duration identifies the process. It ends in 1, since a number would lose a trailing zero.
   const seconds = `60.${process.pid}1`;
   const child = user.start(["chat", "--no-interactive", `[[fault ${fault} ${seconds}]]`]);
   child.stdout?.resume();

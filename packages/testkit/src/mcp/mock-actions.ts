@@ -8,28 +8,32 @@ import {
   type ServerRequest,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import type { MockDeed, MockHost, MockTool } from "./mock-options.ts";
+import type { MockAction, MockHost, MockTool } from "./mock-options.ts";
 
 type Context = MockHost & {
   readonly extra: RequestHandlerExtra<ServerRequest, ServerNotification>;
   readonly setTools: (tools: readonly MockTool[]) => void;
 };
 
-type Deeds = {
-  readonly [Kind in MockDeed["kind"]]: (
-    deed: Extract<MockDeed, { readonly kind: Kind }>,
+type Actions = {
+  readonly [Kind in MockAction["kind"]]: (
+    action: Extract<MockAction, { readonly kind: Kind }>,
     context: Context,
   ) => CallToolResult | Promise<CallToolResult>;
 };
 
-/** Does what a tool does, and returns its result. */
-export async function doDeed(tool: MockTool | undefined, given: unknown, context: Context): Promise<CallToolResult> {
+/** Runs a tool, and returns its result. */
+export async function runMockAction(
+  tool: MockTool | undefined,
+  given: unknown,
+  context: Context,
+): Promise<CallToolResult> {
   if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, "Unknown tool");
   if (tool.does === undefined) return toText(JSON.stringify(given));
-  return DEEDS[tool.does.kind](tool.does as never, context);
+  return ACTIONS[tool.does.kind](tool.does as never, context);
 }
 
-const DEEDS: Deeds = {
+const ACTIONS: Actions = {
   async wait({ ms }, { extra }) {
     await sleep(ms, undefined, { signal: extra.signal });
     return toText("waited");

@@ -5,21 +5,21 @@ import { readPlainFile } from "./fingerprint.ts";
 import { parseGitConfig } from "./parse-git-config.ts";
 
 /** The paths that a repository's own files make git use, besides fixed ones such as `.git/hooks`. */
-export type GitLeads = {
+export type GitPaths = {
   /** Absolute paths of git folders outside the workspace */
   readonly outside: readonly string[];
   /** Paths below the workspace: named by git's configuration, or a folder on the way to such a path */
   readonly inside: ReadonlyMap<string, "named" | "on-the-way">;
 };
 
-/** The leads of a workspace without a repository. */
-export const NO_LEADS: GitLeads = { outside: [], inside: new Map() };
+/** The paths in a workspace without a repository: none. */
+export const NO_GIT_PATHS: GitPaths = { outside: [], inside: new Map() };
 
 /**
- * Finds the paths that the repository at a workspace's root makes git use. A git folder outside counts only if it names this
- * workspace in turn, which git writes and an agent cannot. Otherwise an agent could make budgie list any folder of the user.
+ * Finds the paths that the repository at a workspace's root makes git use. A git folder outside counts only if it points back to this
+ * workspace: git writes that pointer, and an agent cannot. Otherwise an agent could make budgie list any of the user's folders.
  */
-export async function findGitLeads(root: FolderHandle, directory: string): Promise<GitLeads> {
+export async function findGitPaths(root: FolderHandle, directory: string): Promise<GitPaths> {
   const git = await openChildFolder(root, Buffer.from(".git")).catch(() => undefined);
   if (git !== undefined) {
     try {
@@ -30,14 +30,14 @@ export async function findGitLeads(root: FolderHandle, directory: string): Promi
     }
   }
   const target = (await readText(toPathIn(root, Buffer.from(".git")))).split("\n", 1)[0] ?? "";
-  if (!target.startsWith("gitdir: ")) return NO_LEADS;
+  if (!target.startsWith("gitdir: ")) return NO_GIT_PATHS;
   const own = resolve(directory, target.slice("gitdir: ".length).trim());
-  return isBelow(own, directory) ? NO_LEADS : findOutside(own, directory);
+  return isBelow(own, directory) ? NO_GIT_PATHS : findOutside(own, directory);
 }
 
 const CONFIGS = ["config", "config.worktree"];
 
-async function findOutside(own: string, directory: string): Promise<GitLeads> {
+async function findOutside(own: string, directory: string): Promise<GitPaths> {
   const [back, config] = await Promise.all([readText(join(own, "gitdir")), readText(join(own, "config"))]);
   const parent = dirname(own);
   if (back.trim() === join(directory, ".git") && basename(parent) === "worktrees") {
@@ -46,7 +46,7 @@ async function findOutside(own: string, directory: string): Promise<GitLeads> {
     return { outside: [own, common], inside: toInside(configs, { directory, base: common }) };
   }
   const worktree = parseGitConfig(config).find(({ key }) => key === "core.worktree")?.value;
-  if (worktree === undefined || resolve(own, worktree) !== directory) return NO_LEADS;
+  if (worktree === undefined || resolve(own, worktree) !== directory) return NO_GIT_PATHS;
   return { outside: [own], inside: toInside([config], { directory, base: own }) };
 }
 
@@ -59,8 +59,8 @@ const MOST_BYTES = 64 * 1024;
 
 type Places = { readonly directory: string; readonly base: string };
 
-/** Finds the paths that are named by settings which make git read more configuration or run something. */
-function toInside(configs: readonly string[], { base, directory }: Places): GitLeads["inside"] {
+/** Finds the paths in settings that make git read more configuration or run something. */
+function toInside(configs: readonly string[], { base, directory }: Places): GitPaths["inside"] {
   const words = configs
     .flatMap((text) => parseGitConfig(text))
     .flatMap(({ key, value }) => {

@@ -2,17 +2,17 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findGitLeads, type GitLeads } from "../../src/changes/git-leads.ts";
+import { findGitPaths, type GitPaths } from "../../src/changes/git-paths.ts";
 import { openRootFolder, closeFolder } from "../../src/walk/open-folder.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 import { write } from "./executable-repository.ts";
 
-describe("findGitLeads", () => {
+describe("findGitPaths", () => {
   it("keeps only as many steps of a path as are followed", async () => {
     const inside = await findInside(`[core]\n\thooksPath = ${"a/".repeat(2000)}hooks\n`);
 
     const steps = [...inside].filter(([, what]) => what === "on-the-way");
-    // From the workspace, and from its .git.
+    // At most 65 steps each from the workspace and from its .git.
     expect(steps.length).toBeLessThanOrEqual(2 * 65);
     expect(inside.get(`${"a/".repeat(64)}a`)).toBe("on-the-way");
   });
@@ -38,20 +38,20 @@ describe("findGitLeads", () => {
     write(place, "back", `${workspace}/.git\n`);
     symlinkSync(join(place, "back"), join(own, "gitdir"));
 
-    expect((await findLeads(workspace)).outside).toEqual([]);
+    expect((await findPaths(workspace)).outside).toEqual([]);
   });
 });
 
-async function findInside(config: string): Promise<GitLeads["inside"]> {
+async function findInside(config: string): Promise<GitPaths["inside"]> {
   const workspace = createTemporaryFolder();
   write(workspace, ".git/config", config);
-  return (await findLeads(workspace)).inside;
+  return (await findPaths(workspace)).inside;
 }
 
-async function findLeads(workspace: string): Promise<GitLeads> {
+async function findPaths(workspace: string): Promise<GitPaths> {
   const root = await openRootFolder(workspace);
   try {
-    return await findGitLeads(root, workspace);
+    return await findGitPaths(root, workspace);
   } finally {
     closeFolder(root);
   }

@@ -1,4 +1,4 @@
-import { KIRO_DEFINITIONS, type HiddenPaths } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS, type HiddenPaths } from "@budgie/core";
 
 const NO_SERVERS = { content: '{ "mcpServers": {} }\n' };
 
@@ -7,7 +7,7 @@ const NO_SERVERS = { content: '{ "mcpServers": {} }\n' };
  * hides them, so that no repository redefines the agent that works in it. Files that only tell an agent about a project, such as
  * `AGENTS.md`, are not hidden.
  */
-export const PROGRAM_DEFINITIONS = {
+export const PROGRAM_HIDDEN_PATHS = {
   codex: { ".codex": "empty folder" },
   claude: { ".claude": "empty folder", ".mcp.json": NO_SERVERS },
   gemini: { ".gemini": "empty folder" },
@@ -18,7 +18,7 @@ export const PROGRAM_DEFINITIONS = {
     "opencode.jsonc": { content: "{}\n" },
   },
   copilot: {
-    // Workflows and instructions stay.
+    // Workflows and instructions stay visible.
     ".github": {
       entries: {
         agents: "empty folder",
@@ -30,8 +30,8 @@ export const PROGRAM_DEFINITIONS = {
     },
     ".mcp.json": NO_SERVERS,
   },
-  "kiro-acp": KIRO_DEFINITIONS,
+  "kiro-acp": KIRO_HIDDEN_PATHS,
 } as const satisfies Readonly<Record<string, HiddenPaths>>;
 
-/** The definitions of all programs, for one that may read those of others. */
-export const ALL_DEFINITIONS: HiddenPaths = Object.assign({}, ...Object.values(PROGRAM_DEFINITIONS));
+/** The definitions of all programs, for a program that may read those of others. */
+export const ALL_HIDDEN_PATHS: HiddenPaths = Object.assign({}, ...Object.values(PROGRAM_HIDDEN_PATHS));

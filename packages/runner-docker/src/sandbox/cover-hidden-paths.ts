@@ -29,9 +29,9 @@ export type CoverOptions = {
 };
 
 /**
- * Covers each file and folder in which a repository can redefine the configured agent as a whole, so that the agent can replace
- * neither the folder nor an entry. A missing one is not covered, since the engine would create it in the user's repository. Throws
- * for anything else, which no mount covers reliably.
+ * Covers, as a whole, each file and folder in which a repository can redefine the configured agent, so that the agent can replace neither
+ * the folder nor an entry. A missing one is not covered, since the engine would create it in the user's repository. Throws for anything
+ * else, which no mount covers reliably.
  */
 export async function coverHiddenPaths(
   workspace: HeldSource,
@@ -80,7 +80,7 @@ async function coverEntries(
 async function readNames(folder: HeldSource): Promise<readonly string[]> {
   const names: string[] = [];
   const entries = await opendir(folder.here).catch((error: NodeJS.ErrnoException) => {
-    // An agent of the same user could make a folder readable that budgie cannot read.
+    // An agent of the same user could change the folder's mode and read what budgie cannot.
     throw uncoverable(folder.path, `cannot be read (${error.code})`, "Make it readable.");
   });
   for await (const { name } of entries) {

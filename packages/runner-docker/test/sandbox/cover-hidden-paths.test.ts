@@ -14,8 +14,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { KIRO_DEFINITIONS, toHidden, type HiddenPaths } from "@budgie/core";
-import { coverHiddenPaths } from "../../src/sandbox/hidden-paths.ts";
+import { KIRO_HIDDEN_PATHS, toHidden, type HiddenPaths } from "@budgie/core";
+import { coverHiddenPaths } from "../../src/sandbox/cover-hidden-paths.ts";
 import { createHeldSources } from "../../src/sandbox/mount-sources.ts";
 
 let root: string;
@@ -28,7 +28,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }));
 
 /** Lists the names of covered files and folders. */
-async function cover(paths: HiddenPaths = KIRO_DEFINITIONS) {
+async function cover(paths: HiddenPaths = KIRO_HIDDEN_PATHS) {
   await using heldSources = createHeldSources();
   const held = await heldSources.open(workspace);
   if (held === undefined) throw new Error("There is no workspace.");

@@ -1,11 +1,11 @@
 import { LIMITS } from "../bounds/limits.ts";
 import { hashTools, type McpTool } from "./tools.ts";
 
-// A server may list other names each time.
+// A server may list new names each time.
 const MOST = 10 * LIMITS.tools;
 
-/** Returns a function that takes each list of a server's tools, and returns the names of those that had other words when last listed. */
-export function createKnownWords(): (tools: readonly McpTool[]) => readonly string[] {
+/** Returns a function to call with each list of a server's tools. It returns the names of those whose definitions have changed. */
+export function createToolTracker(): (tools: readonly McpTool[]) => readonly string[] {
   const known = new Map<string, string>();
   return (tools) => {
     const changed: string[] = [];
