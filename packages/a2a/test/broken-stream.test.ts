@@ -66,7 +66,7 @@ describe.each(WIRES)("a server of A2A $version", ({ artifact, card, get, message
     expect((await failureOf(run(server.url))).code).toBe("AGENT_CRASHED");
   });
 
-  it("that sends one endless event is not heard further", async () => {
+  it("that sends one endless event is no longer read", async () => {
     const server = await serve(
       withCard(card, (_call, response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });
@@ -85,7 +85,7 @@ describe.each(WIRES)("a server of A2A $version", ({ artifact, card, get, message
     });
   });
 
-  it("that sends artifacts without end is not heard further, and not kept", async () => {
+  it("that sends artifacts without end is no longer read, and not kept", async () => {
     const server = await serve(
       withCard(card, (_call, response) => {
         let sent = 0;

@@ -47,7 +47,7 @@ describe("the server of an agent", () => {
     });
   });
 
-  it("whose card is larger than 256 KiB is not heard further", async () => {
+  it("whose card is larger than 256 KiB is no longer read", async () => {
     const server = await serve(withCard({ ...CARD, description: "x".repeat(300_000) }, () => undefined));
 
     expect((await failureOf(run(server.url))).message).toContain("more than 256 KiB");

@@ -85,7 +85,7 @@ export async function readText(
 /** Creates the error for a server that sends more than budgie reads. */
 export function tooMuch(who: string, maxBytes: number): BudgieError {
   const size = maxBytes < 2 ** 20 ? `${maxBytes / 2 ** 10} KiB` : `${maxBytes / 2 ** 20} MiB`;
-  return new BudgieError("AGENT_FAILED", `The server of ${who} sent more than ${size}, and was not heard further.`);
+  return new BudgieError("AGENT_FAILED", `The server of ${who} sent more than ${size}, so budgie stopped reading.`);
 }
 
 /** Throws for a status other than 2xx: `LOGIN_REQUIRED` for 401 and 403, else `AGENT_FAILED`. */

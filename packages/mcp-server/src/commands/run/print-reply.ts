@@ -57,7 +57,7 @@ function toPrinted(response: string, { columns }: Host): string {
 function printMissed({ missed = [] }: FailureReport, host: Host): void {
   for (const { response, when } of missed) {
     reportAnswer(
-      `An earlier answer of this session, of ${when}, that nobody is known to have received:`,
+      `An earlier answer of this session, of ${when}, that no client is known to have received:`,
       response,
       host,
     );

@@ -76,7 +76,7 @@ export function toLongCallTools(options: NamingOptions): readonly LongCallTool[]
     toTool("cancel", {
       title: "Stop an agent",
       description:
-        "Stops an agent that has not finished, and says what became of it when nothing of it runs any more. What it did " +
+        "Stops an agent that has not finished, and reports its outcome once nothing of it is running. What it did " +
         "stays done.",
       inputSchema: toInputSchema(cancelInput),
       outputSchema: toOutputSchema(shortOutput),

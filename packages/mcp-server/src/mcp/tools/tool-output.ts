@@ -38,7 +38,7 @@ export const replyOutput = z.looseObject({
       denied: z.array(z.looseObject({ ...target, why: z.string() })).describe("What it was refused, by policy"),
     })
     .optional()
-    .describe("What the agent asked for of the network; missing if nobody watched"),
+    .describe("The hosts that the agent asked for; missing if that was not recorded"),
   mcpServers: z
     .array(z.looseObject({}))
     .optional()
@@ -61,7 +61,7 @@ export const agentsOutput = z.looseObject({
     z.looseObject({
       name: z.string().describe("What invoke_agent takes"),
       description: z.string().describe("What it is, and what it can do"),
-      whenToUse: z.string().describe("When to use it and when not; empty if nobody said"),
+      whenToUse: z.string().describe("When to use it and when not; empty if its file does not say"),
     }),
   ),
 });

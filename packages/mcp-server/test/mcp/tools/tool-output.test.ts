@@ -55,7 +55,7 @@ describe("tools/list", () => {
             "type": "number",
           },
           "egress": {
-            "description": "What the agent asked for of the network; missing if nobody watched",
+            "description": "The hosts that the agent asked for; missing if that was not recorded",
             "properties": {
               "allowed": {
                 "description": "What it reached",
