@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import { toOneLine } from "./http/one-line.ts";
-import { parsePlain, toEntries, toFields, type Fields } from "./http/plain.ts";
+import { parseJson, toEntries, toFields, type Fields } from "./http/json.ts";
 import { checkStatus, readText, send, toPlace } from "./http/send.ts";
 import type { A2aServer } from "./wire/a2a-server.ts";
 
@@ -38,7 +38,7 @@ export async function listKagentAgents(
   const response = await send({ who, url: place, headers: { ...headers, accept: "application/json" }, signal });
   const text = await readText(response, { maxBytes: LARGEST_BYTES, who });
   checkStatus(response.statusCode ?? 0, text, { headers, url: place, who });
-  const { data } = toFields(parsePlain(text));
+  const { data } = toFields(parseJson(text));
   if (!Array.isArray(data)) {
     throw new BudgieError("AGENT_FAILED", `The kagent backend at ${toPlace(place)} sent no list of agents.`);
   }

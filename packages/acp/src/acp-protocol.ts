@@ -40,7 +40,7 @@ const CANCEL_TIMEOUT_MS = 5000;
  * last successful turn left running.
  */
 export function createAcpProtocol(options: AcpOptions): Protocol {
-  const talks = new WeakMap<AgentProcess, Talk>();
+  const warmAgents = new WeakMap<AgentProcess, WarmAgent>();
   return async (turn) => {
     const deadline = performance.now() + turn.timeoutMs;
     const program = options.toProgram(turn.agent, turn.directory);
@@ -48,8 +48,8 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
     const start = followUntil(turn.signal);
     const limitMs = (): number =>
       Math.max(Math.min(options.startTimeoutMs ?? START_TIMEOUT_MS, deadline - performance.now()), 1);
-    const child = await startAgent(turn, { program, signal: start.signal, talks, limitMs });
-    const last = talks.get(child);
+    const child = await startAgent(turn, { program, signal: start.signal, warmAgents, limitMs });
+    const last = warmAgents.get(child);
     const connection = last?.connection ?? connectAgent(child);
     const permissions = createPermissions(program.permission);
     connection.begin({ permissions, onOutput: turn.onOutput });
@@ -59,7 +59,7 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
       const cancelTimeoutMs = options.cancelTimeoutMs ?? CANCEL_TIMEOUT_MS;
       const answer = await ask({ turn, program, connection, permissions, opened, deadline, cancelTimeoutMs });
       if (answer.exit !== NO_EXIT) return answer;
-      talks.set(child, { connection, servers: toServers(turn), open: { ...opened, isSaved: true, notices: [] } });
+      warmAgents.set(child, { connection, servers: toServers(turn), open: { ...opened, isSaved: true, notices: [] } });
       return { ...answer, kept: { process: child, end: connection.end } };
     } catch (error) {
       await connection.stop("shutdown");
@@ -71,9 +71,9 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
 }
 
 /** An agent between two turns. */
-type Talk = Pick<OpenOptions, "servers"> & { readonly connection: Connection; readonly open: OpenTalk };
+type WarmAgent = Pick<OpenOptions, "servers"> & { readonly connection: Connection; readonly open: OpenedConversation };
 
-type OpenTalk = {
+type OpenedConversation = {
   readonly conversation: Conversation;
   /** True if its id is in the session's home */
   readonly isSaved: boolean;
@@ -84,15 +84,15 @@ type OpenTalk = {
 type AgentStart = Pick<OpenOptions, "limitMs"> & {
   readonly program: AcpProgram;
   readonly signal: AbortSignal;
-  readonly talks: WeakMap<AgentProcess, Talk>;
+  readonly warmAgents: WeakMap<AgentProcess, WarmAgent>;
 };
 
 /** Starts an agent, or reuses the one that the session's last turn left running. */
 async function startAgent(turn: ProtocolTurn, start: AgentStart): Promise<AgentProcess> {
-  const { program, signal, talks } = start;
+  const { program, signal, warmAgents } = start;
   for (;;) {
     const child = await turn.session.start(program.command, { directory: turn.directory, signal });
-    const last = talks.get(child);
+    const last = warmAgents.get(child);
     if (last === undefined || (await isReady(last, { ...start, servers: toServers(turn) }))) return child;
     // Waits for its exit, which is known later than the end of its output.
     await last.connection.stop("shutdown");
@@ -101,8 +101,8 @@ async function startAgent(turn: ProtocolTurn, start: AgentStart): Promise<AgentP
 
 /** Resolves to true if the agent still runs, and has the requested MCP servers and mode. */
 async function isReady(
-  { connection, open, servers }: Talk,
-  { limitMs, program: { mode }, servers: asked }: Pick<AgentStart, "limitMs" | "program"> & Pick<Talk, "servers">,
+  { connection, open, servers }: WarmAgent,
+  { limitMs, program: { mode }, servers: asked }: Pick<AgentStart, "limitMs" | "program"> & Pick<WarmAgent, "servers">,
 ): Promise<boolean> {
   if (!connection.isOpen() || !isDeepStrictEqual(servers, asked)) return false;
   if (mode === undefined) return true;
@@ -117,7 +117,7 @@ function toServers({ offered }: ProtocolTurn): OpenOptions["servers"] {
 type Opening = Pick<OpenOptions, "limitMs"> & { readonly connection: Connection; readonly program: AcpProgram };
 
 /** Begins the session's conversation, or resumes it. */
-async function open(turn: ProtocolTurn, opening: Opening): Promise<OpenTalk> {
+async function open(turn: ProtocolTurn, opening: Opening): Promise<OpenedConversation> {
   const { agent, directory, resume, session } = turn;
   const id = resume ? await loadConversationId(session) : undefined;
   const cwd = session.paths(directory).workspace;
@@ -138,7 +138,7 @@ type Working = {
   readonly program: AcpProgram;
   readonly connection: Connection;
   readonly permissions: Permissions;
-  readonly opened: OpenTalk;
+  readonly opened: OpenedConversation;
   /** By `performance.now()` */
   readonly deadline: number;
   readonly cancelTimeoutMs: number;

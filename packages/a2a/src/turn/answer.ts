@@ -1,6 +1,6 @@
 import type { Mask } from "../http/mask.ts";
 import { toOneLine } from "../http/one-line.ts";
-import type { Said } from "../wire/said.ts";
+import type { Content } from "../wire/content.ts";
 import type { Update } from "../wire/wire.ts";
 
 /** The answer of a turn, built from the updates of its task. */
@@ -34,7 +34,7 @@ const LONGEST_CHARACTERS = 4 * 1024 * 1024;
 const MOST_ARTIFACTS = 1000;
 const LONGEST_ACTIVITY = 200;
 const ACTIVITY_EVERY_MS = 250;
-const NOTHING: Said = { text: "", json: "", files: 0 };
+const NOTHING: Content = { text: "", json: "", files: 0 };
 
 const OVER = new Set(["auth-required", "canceled", "completed", "failed", "input-required", "rejected"]);
 
@@ -56,7 +56,7 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
   let [isAnswered, isTruncated] = [false, false];
   let shownMs = Number.NEGATIVE_INFINITY;
 
-  function show({ text }: Said): void {
+  function show({ text }: Content): void {
     if (text === "") return;
     onText(`${mask(text)}\n`);
     if (performance.now() - shownMs < ACTIVITY_EVERY_MS) return;
@@ -64,7 +64,7 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
     onActivity(toOneLine(mask(text), LONGEST_ACTIVITY));
   }
 
-  function addArtifact({ id, isAppended, said }: Update["artifacts"][number]): void {
+  function addArtifact({ id, isAppended, content }: Update["artifacts"][number]): void {
     let artifact = artifacts.get(id);
     const isFull = artifact === undefined && artifacts.size >= MOST_ARTIFACTS;
     isTruncated ||= isFull;
@@ -75,18 +75,18 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
       artifacts.set(id, artifact);
     }
     const room = LONGEST_CHARACTERS - used;
-    isTruncated ||= said.text.length + said.json.length > room;
-    used += append(artifact, said, room);
-    if (said.text !== "") onText(mask(said.text));
+    isTruncated ||= content.text.length + content.json.length > room;
+    used += append(artifact, content, room);
+    if (content.text !== "") onText(mask(content.text));
   }
 
-  function addSaid(said: Said): void {
+  function addContent(content: Content): void {
     const isWorking = state === undefined || !OVER.has(state);
     if (isWorking) {
       message = NOTHING;
-      working = said;
-      show(said);
-    } else message = said;
+      working = content;
+      show(content);
+    } else message = content;
   }
 
   return {
@@ -95,7 +95,7 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
       context ??= update.context;
       task = update.task ?? task;
       state = update.state ?? state;
-      if (update.said !== undefined) addSaid(update.said);
+      if (update.content !== undefined) addContent(update.content);
       for (const artifact of update.artifacts) addArtifact(artifact);
       last = update.last ?? last;
       if (update.message === undefined) return;
@@ -122,12 +122,12 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
 }
 
 /** Appends as much to an artifact as there is room for, and returns its length. Does not copy what came before. */
-function append(artifact: Artifact, said: Said, room: number): number {
-  const text = said.text.slice(0, room);
-  const json = said.json.slice(0, room - text.length);
+function append(artifact: Artifact, content: Content, room: number): number {
+  const text = content.text.slice(0, room);
+  const json = content.json.slice(0, room - text.length);
   artifact.text += text;
   if (json !== "") artifact.json.push(json);
-  artifact.files += said.files;
+  artifact.files += content.files;
   artifact.length += text.length + json.length;
   return text.length + json.length;
 }

@@ -1,5 +1,5 @@
 import type { RunnerSession } from "@budgie/core";
-import { parsePlain, toFields, toText } from "../http/plain.ts";
+import { parseJson, toFields, toText } from "../http/json.ts";
 
 const FILE = ".budgie-a2a.jsonl";
 const LONGEST_ID = 1000;
@@ -15,7 +15,7 @@ export type Context = {
 /** Loads a session's context; `undefined` if the server has named none. */
 export async function loadContext(session: RunnerSession): Promise<Context | undefined> {
   const text = (await session.readFile(FILE)) ?? "";
-  const line = toFields(parsePlain(text.trimEnd().split("\n").at(-1) ?? ""));
+  const line = toFields(parseJson(text.trimEnd().split("\n").at(-1) ?? ""));
   const context = toText(line["context"], LONGEST_ID);
   return context === undefined ? undefined : { context, task: toText(line["task"], LONGEST_ID) };
 }

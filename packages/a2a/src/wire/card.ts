@@ -1,7 +1,7 @@
 import { BudgieError } from "@budgie/core";
 import type { A2aServer } from "./a2a-server.ts";
 import { checkStatus, readText, send, toPlace } from "../http/send.ts";
-import { parsePlain, toEntries, toFields, type Fields } from "../http/plain.ts";
+import { parseJson, toEntries, toFields, type Fields } from "../http/json.ts";
 import type { WireVersion } from "./wire.ts";
 
 /** The facts that budgie reads in an agent's card. It ignores the card's addresses, which may be in another network, or somebody else's. */
@@ -26,7 +26,7 @@ export async function loadCard({ headers, url }: A2aServer, { signal, who }: Ask
     const text = await readText(response, { maxBytes: LARGEST_BYTES, who });
     if (status === 404 && place !== places.at(-1)) continue;
     checkStatus(status, text, { headers, url: place, who });
-    return toCard(toFields(parsePlain(text)), who, place);
+    return toCard(toFields(parseJson(text)), who, place);
   }
   throw new TypeError("There is no place for a card.");
 }

@@ -6,7 +6,7 @@ import { readEvents } from "../http/event-stream.ts";
 import { checkStatus, readChunks, readText, send, tooMuch } from "../http/send.ts";
 import { toMask, type Mask } from "../http/mask.ts";
 import { toOneLine } from "../http/one-line.ts";
-import { parsePlain, toFields, type Fields } from "../http/plain.ts";
+import { parseJson, toFields, type Fields } from "../http/json.ts";
 import type { Wire } from "./wire.ts";
 
 /** The calls of one server. */
@@ -91,7 +91,7 @@ function isStream({ headers, statusCode }: IncomingMessage): boolean {
 }
 
 function toReply(text: string, mask: Mask): RpcReply | undefined {
-  const reply = toFields(parsePlain(text));
+  const reply = toFields(parseJson(text));
   if (reply["error"] !== undefined && reply["error"] !== null) {
     const { code, message } = toFields(reply["error"]);
     return {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { toEntries, toFields, toText, type Fields } from "../http/plain.ts";
-import { toSaid, type Said } from "./said.ts";
+import { toEntries, toFields, toText, type Fields } from "../http/json.ts";
+import { toContent, type Content } from "./content.ts";
 
 /** The versions of A2A that budgie speaks, as the header `A2A-Version` has them. */
 export type WireVersion = "0.3" | "1.0";
@@ -65,17 +65,17 @@ export type Update = {
   readonly task: string | undefined;
   readonly context: string | undefined;
   /** An answer without a task */
-  readonly message: Said | undefined;
+  readonly message: Content | undefined;
   /** The task's state in the words of 0.3, such as `input-required` */
   readonly state: string | undefined;
   /** The words that came with the state */
-  readonly said: Said | undefined;
+  readonly content: Content | undefined;
   readonly artifacts: readonly ArtifactUpdate[];
   /** The agent's last message in the task's history */
-  readonly last: Said | undefined;
+  readonly last: Content | undefined;
 };
 
-type ArtifactUpdate = { readonly id: string; readonly isAppended: boolean; readonly said: Said };
+type ArtifactUpdate = { readonly id: string; readonly isAppended: boolean; readonly content: Content };
 
 const LONGEST_ID = 1000;
 const MOST_ARTIFACTS = 1000;
@@ -97,9 +97,9 @@ export function toUpdate(result: unknown): Update {
   return {
     task: toText(body[kind === "task" ? "id" : "taskId"], LONGEST_ID),
     context: toText(body["contextId"], LONGEST_ID),
-    message: isMessage ? toSaid(body["parts"]) : undefined,
+    message: isMessage ? toContent(body["parts"]) : undefined,
     state: isMessage ? undefined : toState(status["state"]),
-    said: status["message"] === undefined ? undefined : toSaid(toFields(status["message"])["parts"]),
+    content: status["message"] === undefined ? undefined : toContent(toFields(status["message"])["parts"]),
     artifacts: toArtifacts(kind, body),
     last: toLast(body["history"]),
   };
@@ -127,12 +127,12 @@ function toArtifacts(kind: string, body: Fields): readonly ArtifactUpdate[] {
   return all.map(({ artifactId, parts }) => ({
     id: toText(artifactId, LONGEST_ID) ?? "",
     isAppended,
-    said: toSaid(parts),
+    content: toContent(parts),
   }));
 }
 
-function toLast(history: unknown): Said | undefined {
+function toLast(history: unknown): Content | undefined {
   const messages = Array.isArray(history) ? history.slice(-MOST_MESSAGES).map(toFields) : [];
   const last = messages.findLast(({ role }) => role === "agent" || role === "ROLE_AGENT");
-  return last === undefined ? undefined : toSaid(last["parts"]);
+  return last === undefined ? undefined : toContent(last["parts"]);
 }

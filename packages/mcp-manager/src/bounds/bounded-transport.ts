@@ -6,7 +6,7 @@ import { LIMITS } from "./limits.ts";
 import { createRate } from "./rate.ts";
 import { isRecord, readMessage, type ServerMessage } from "./read-message.ts";
 
-export type Heard = {
+export type TransportEvents = {
   /** A line for the server's log */
   readonly log: (line: string) => void;
   /** Called when the server reports a changed list: `tools`, `prompts` or `resources` */
@@ -19,7 +19,7 @@ export type ChangedList = "prompts" | "resources" | "tools";
  * Wraps a transport so that the SDK receives only a server's answers, progress and requests, each reduced to the fields that it
  * needs. The SDK's schemas record an issue for every invalid entry of a list, which takes minutes for a list of a million.
  */
-export function withBounds(inner: Transport, heard: Heard): Transport {
+export function withBounds(inner: Transport, events: TransportEvents): Transport {
   const progress = createRate(LIMITS.progress);
   const requests = createRate(LIMITS.requests);
   let initializeId: unknown;
@@ -28,7 +28,7 @@ export function withBounds(inner: Transport, heard: Heard): Transport {
     if (message.kind === "notification") return hear(message);
     const { id } = message;
     if (message.kind === "request") {
-      if (message.method !== "ping") heard.log(`It asked for ${cleanLine(message.method, LIMITS.name)}; refused.`);
+      if (message.method !== "ping") events.log(`It asked for ${cleanLine(message.method, LIMITS.name)}; refused.`);
       return requests.tryTake() ? { jsonrpc: "2.0", id, method: message.method } : undefined;
     }
     if (message.kind === "error") return { jsonrpc: "2.0", id, error: message.error };
@@ -37,8 +37,8 @@ export function withBounds(inner: Transport, heard: Heard): Transport {
 
   function hear({ method, params }: ServerMessage & { kind: "notification" }): JSONRPCMessage | undefined {
     const [, list] = /^notifications\/(prompts|resources|tools)\/list_changed$/.exec(method) ?? [];
-    if (list !== undefined) heard.changed(list as ChangedList);
-    if (method === "notifications/message") heard.log(toLogLine(params));
+    if (list !== undefined) events.changed(list as ChangedList);
+    if (method === "notifications/message") events.log(toLogLine(params));
     if (method !== "notifications/progress" || !progress.tryTake()) return undefined;
     return toProgress(params);
   }
@@ -47,7 +47,7 @@ export function withBounds(inner: Transport, heard: Heard): Transport {
     async start() {
       inner.onmessage = (value) => {
         const message = readMessage(value);
-        if (message === undefined) return heard.log("It sent something that is not a JSON-RPC message; ignored.");
+        if (message === undefined) return events.log("It sent something that is not a JSON-RPC message; ignored.");
         const seen = toSeen(message);
         if (seen === undefined) return;
         // The SDK handles progress a few promises later, and drops it if the request has its answer by then.

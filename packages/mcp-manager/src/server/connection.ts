@@ -4,7 +4,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { ServerCapabilities } from "@modelcontextprotocol/sdk/types.js";
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
 import type { z } from "zod";
-import { withBounds, type Heard } from "../bounds/bounded-transport.ts";
+import { withBounds, type TransportEvents } from "../bounds/bounded-transport.ts";
 import { withSignal } from "../transport/with-signal.ts";
 
 /** A connection to a server, after `initialize`. */
@@ -22,7 +22,7 @@ export type Connection = {
 /** One request to a server, with its MCP method. */
 export type McpRequest = { readonly method: string; readonly params?: Readonly<Record<string, unknown>> };
 
-export type ConnectionEvents = Heard & {
+export type ConnectionEvents = TransportEvents & {
   /** Called when the connection ends without a call of `close` */
   readonly ended: (reason: unknown) => void;
 };

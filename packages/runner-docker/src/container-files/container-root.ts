@@ -1,4 +1,4 @@
-import { toOpened } from "../sandbox/mount-sources.ts";
+import { toDescriptorPath } from "../sandbox/mount-sources.ts";
 import { constants } from "node:fs";
 import { open, readFile, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -37,7 +37,7 @@ export const lookIntoProcess: LookInto = async (pid, id) => {
   // The open folder keeps referring to this process, and not to a later one with the same pid.
   const process = await open(`/proc/${pid}`, O_RDONLY | O_DIRECTORY).catch(() => undefined);
   if (process === undefined) return undefined;
-  const path = toOpened(process);
+  const path = toDescriptorPath(process);
   const read = (name: string): Promise<string> => readFile(`${path}/${name}`, "utf8").catch(() => "");
   const [mounts, status, canEnter] = await Promise.all([read("mountinfo"), read("status"), isThere(`${path}/root/`)]);
   // With an engine on another kernel, the pid may be any process here. Apart from the container's processes, only those that see the host's

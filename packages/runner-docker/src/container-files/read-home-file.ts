@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type Docker from "dockerode";
 import { SANDBOX } from "../sandbox/container-options.ts";
-import { toOpened } from "../sandbox/mount-sources.ts";
+import { toDescriptorPath } from "../sandbox/mount-sources.ts";
 import { openContainerRoot } from "./container-root.ts";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
@@ -29,7 +29,7 @@ export async function readHomeFile(
 }
 
 async function openIn(folder: FileHandle, [name = "", ...rest]: readonly string[]): Promise<FileHandle> {
-  const path = `${toOpened(folder)}/${name}`;
+  const path = `${toDescriptorPath(folder)}/${name}`;
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   if (rest.length === 0) return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   await using child = await open(path, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);

@@ -45,7 +45,7 @@ export function createHeldSources(): HeldSources {
     if (handle === undefined) return undefined;
     handles.push(handle);
     if (!isFollowed && (await pathOf(handle, path)) !== path) throw movedError(path);
-    return { path, here: isLinux ? toOpened(handle) : path, isFollowed, ...(await readFacts(handle)) };
+    return { path, here: isLinux ? toDescriptorPath(handle) : path, isFollowed, ...(await readFacts(handle)) };
   }
 
   return {
@@ -74,7 +74,7 @@ export async function readFacts(handle: FileHandle): Promise<Pick<HeldSource, "g
 
 /** Reads the real path, on Linux from the descriptor. */
 async function pathOf(handle: FileHandle, path: string): Promise<string | undefined> {
-  return (isLinux ? readlink(toOpened(handle)) : realpath(path)).catch(() => undefined);
+  return (isLinux ? readlink(toDescriptorPath(handle)) : realpath(path)).catch(() => undefined);
 }
 
 /** Returns the error for a path that an agent could have swapped. */
@@ -83,6 +83,6 @@ export function movedError(path: string, what = "was exchanged since it was chec
 }
 
 /** Returns the path of an open file's descriptor, which is valid even if the file was renamed. */
-export function toOpened({ fd }: FileHandle): string {
+export function toDescriptorPath({ fd }: FileHandle): string {
   return `/proc/self/fd/${fd}`;
 }

@@ -3,7 +3,7 @@ import { open, statfs, type FileHandle } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { DiskReport } from "@budgie/core";
 import { SANDBOX } from "../sandbox/container-options.ts";
-import { toOpened } from "../sandbox/mount-sources.ts";
+import { toDescriptorPath } from "../sandbox/mount-sources.ts";
 import type { ContainerRoot } from "../container-files/look-into.ts";
 import { measureFolder, type FolderSize } from "../container-files/measure-folder.ts";
 
@@ -119,7 +119,7 @@ type Room = { readonly bytes: number; readonly files: number };
 type Space = { readonly used: number; readonly free: Room };
 
 async function readSpace(place: FileHandle): Promise<Space> {
-  const { bavail, bfree, blocks, bsize, ffree } = await statfs(toOpened(place));
+  const { bavail, bfree, blocks, bsize, ffree } = await statfs(toDescriptorPath(place));
   return { used: (blocks - bfree) * bsize, free: { bytes: bavail * bsize, files: ffree } };
 }
 

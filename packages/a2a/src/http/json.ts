@@ -17,7 +17,7 @@ export function toText(value: unknown, longest: number): string | undefined {
 }
 
 /** Parses JSON; `undefined` if the text is not valid. */
-export function parsePlain(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

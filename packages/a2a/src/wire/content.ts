@@ -1,7 +1,7 @@
-import { toEntries, toFields, type Fields } from "../http/plain.ts";
+import { toEntries, toFields, type Fields } from "../http/json.ts";
 
 /** The content of a message or an artifact. */
-export type Said = {
+export type Content = {
   readonly text: string;
   /** Its data, as JSON, one object a line */
   readonly json: string;
@@ -12,7 +12,7 @@ export type Said = {
 const MOST_PARTS = 10_000;
 
 /** Reads the parts of a message or an artifact. */
-export function toSaid(parts: unknown): Said {
+export function toContent(parts: unknown): Content {
   const all = toEntries(parts, MOST_PARTS);
   // Servers keep the pieces of a growing artifact as its parts.
   const texts = all.flatMap(({ text }) => (typeof text === "string" && text !== "" ? [text] : []));
