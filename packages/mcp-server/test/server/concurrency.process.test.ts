@@ -29,7 +29,7 @@ describe("200 calls at once", () => {
   it("have one more refused before any of them is answered", () => {
     expect(flood.refused.structuredContent).toMatchObject({
       code: "QUEUE_FULL",
-      message: expect.stringContaining(`${CALLS - CAP} do, which is what --max-queued allows, and ${CAP} run.`),
+      message: expect.stringContaining(`${CALLS - CAP} turns wait, the most that --max-queued allows, and ${CAP} run.`),
     });
     expect(flood.answeredBefore).toBe(0);
   });

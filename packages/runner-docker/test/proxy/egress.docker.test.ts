@@ -142,7 +142,7 @@ describe("a proxy that needs a container", () => {
 
     await expect(runWith(session, place.workspace, { policy: allowing(), script: "true" })).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
-      message: expect.stringMatching(/did not begin.*20\.19 or later\. It said: no such option$/),
+      message: expect.stringMatching(/did not start.*20\.19 or later\. It said: no such option$/),
     });
     await runner.close();
   });

@@ -27,6 +27,15 @@ it("puts arguments and variables of any characters into one line of code", () =>
   expect(rest).toEqual(["", ""]);
 });
 
+it.each(["LANG", "NO_PROXY"])("replaces a variable %s that the sandbox sets", (name) => {
+  const [, code] = toInitInput({ argv: ["printenv", name], env: { [name]: "the command's" } }, "", "token").split("\n");
+  const env = { PATH: process.env["PATH"], [name]: "the sandbox's" };
+
+  expect(spawnSync("sh", ["-c", `${code}; with_variables "$@"`], { env, encoding: "utf8" }).stdout).toBe(
+    "the command's\n",
+  );
+});
+
 it.each([
   ["a NUL character in an argument", { argv: ["agent", "a\0b"] as const, env: {} }],
   ["a NUL character in a variable", { argv: ["agent"] as const, env: { A: "\0" } }],

@@ -172,6 +172,17 @@ describe("connections", () => {
     const isOpen = (socket: Socket): boolean => !socket.destroyed;
     expect([...known, ...unauthenticated, another].map(isOpen)).toEqual([true, true, false, true, true]);
   });
+
+  it("make room when they close, those with the token too", async () => {
+    const place = await createHttpPlace({ limits: { connections: 2, unauthenticated: 2 } });
+    for (let round = 0; round < 3; round++) {
+      const socket = await open(place, toSent("localhost", BEARER));
+      const [answer] = (await once(socket, "data")) as [Buffer];
+      expect(String(answer)).toMatch(/^HTTP\/1\.1 [24]/);
+      socket.destroy();
+      await once(socket, "close");
+    }
+  });
 });
 
 it("a server that closes accepts no new connections, and cuts open ones once all calls have ended", async () => {
