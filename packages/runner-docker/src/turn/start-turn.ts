@@ -56,6 +56,7 @@ export async function startTurn(asked: TurnStart): Promise<TurnProcess> {
     token,
   });
   void child.gone.then(() => removeSkeleton(launched.value.skeleton));
+  await child.ready;
   if (prepared.status === "rejected" || options.signal?.aborted === true) {
     await child.stop("cancelled");
     refuseCancelled(options.signal);

@@ -16,6 +16,8 @@ import { watchDisk } from "./watch-disk.ts";
 export type TurnProcess = AgentProcess & {
   /** Resolves once the container's removal is confirmed, even if the engine is unavailable for long; never rejects */
   readonly gone: Promise<void>;
+  /** Resolves once the agent may begin, since its disks are watched; never rejects */
+  readonly ready: Promise<unknown>;
 };
 
 type Reason = StopReason | "disk-limit";
@@ -104,7 +106,7 @@ export function createTurnProcess(turn: StartedTurn): TurnProcess {
     await (stopping = endOrGiveUp(reason));
   }
 
-  return { stdin: socket, stdout, stderr, exit, gone, disk, takeDisk: diskWatch.take, stop };
+  return { stdin: socket, stdout, stderr, exit, gone, disk, ready: diskWatch.ready, takeDisk: diskWatch.take, stop };
 }
 
 type End = { readonly exitCode: number; readonly oomKilled: boolean };

@@ -18,6 +18,8 @@ export type DiskLimit = {
 
 /** Reports of the home's size; `undefined` if it cannot be measured, such as on another machine. */
 export type DiskWatch = {
+  /** Resolves once the folders are open. The watch of a container that ends before would have no report; never rejects */
+  readonly ready: Promise<unknown>;
   /** Ends the watch, and reports the home's size and its growth since the last report. */
   readonly end: () => Promise<DiskReport | undefined>;
   /** Reports the home's size and its growth since the last report, or since the start. */
@@ -96,7 +98,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     return { homeBytes: heldBytes, grownBytes: taken.grownBytes };
   }
 
-  return { end, take: () => take().catch(() => undefined) };
+  return { ready: Promise.resolve(opening), end, take: () => take().catch(() => undefined) };
 }
 
 /** Open folders, which can be measured after the container's end. */

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -43,6 +43,17 @@ describe("watchDisk", () => {
 
     expect(await report.end()).toEqual({ homeBytes: expect.any(Number), grownBytes: expect.any(Number) });
     expect(onReached).toHaveBeenCalledOnce();
+  });
+
+  it("reports on a container that ends once the watch is ready", async () => {
+    const { path, root, write } = createPlace();
+    write("home/agent/large", 2);
+    const report = watchDisk(root, { bytes: 64 * MIB, heldBytes: 0, onReached: () => undefined });
+    await report.ready;
+
+    renameSync(join(path, "home"), join(path, "elsewhere/home"));
+
+    expect(Math.round(((await report.end())?.grownBytes ?? 0) / MIB)).toBe(2);
   });
 
   it("reports the growth since the last report, of a home that is still in use and then of one that is not", async () => {
