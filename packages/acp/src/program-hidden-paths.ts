@@ -33,5 +33,5 @@ export const PROGRAM_HIDDEN_PATHS = {
   "kiro-acp": KIRO_HIDDEN_PATHS,
 } as const satisfies Readonly<Record<string, HiddenPaths>>;
 
-/** The definitions of all programs, for a program that may read those of others. */
+/** The hidden paths of all programs, for a program that may read the settings of others. */
 export const ALL_HIDDEN_PATHS: HiddenPaths = Object.assign({}, ...Object.values(PROGRAM_HIDDEN_PATHS));
