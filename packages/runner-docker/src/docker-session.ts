@@ -62,7 +62,7 @@ export async function createDockerSession(
   const runsForwarder = context.runtime === undefined;
   const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers });
   // For a path in a volume, Podman reports the target of its symlinks, so budgie has to look into the running container.
-  const whileRunning = context.engine.name === "Podman" ? toWhileRunning(sessionContainer, idleContainers) : undefined;
+  const whileRunning = context.engine.name === "Podman" ? toWhileRunning(sessionContainer, context) : undefined;
   const { lookInto } = context;
   const archive = createHomeArchive({ ...sessionContainer, lookInto, whileRunning }, context.user);
   // No agent has used a new home.

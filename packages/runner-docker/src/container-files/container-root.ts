@@ -12,6 +12,9 @@ export type OpenOptions = {
   readonly lookInto?: LookInto | undefined;
 };
 
+/** The time after a container's start in which it must permit a look, in milliseconds. */
+export const LOOK_TIMEOUT_MS = 2000;
+
 const LOOK_AGAIN_MS = 5;
 
 /**

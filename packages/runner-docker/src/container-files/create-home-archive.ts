@@ -5,11 +5,10 @@ import { pipeline } from "node:stream/promises";
 import type Docker from "dockerode";
 import { extract, pack, type Header, type Pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
+import { areFolders, refuseLinks, refusePlanted, type CheckedContainer } from "./check-folders.ts";
 import { timeLimit } from "../engine/time-limits.ts";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { statusOf } from "../engine/docker-errors.ts";
-import { openContainerRoot } from "./container-root.ts";
-import type { LookInto } from "./look-into.ts";
 import { fillNewHome } from "./fill-new-home.ts";
 import {
   foldersInHome,
@@ -20,23 +19,15 @@ import {
   type HomeArchive,
   type Saving,
 } from "./home-archive.ts";
-import { hasBits, lookAt, MODE, readPathFacts, toKind, type PathKind } from "./path-stat.ts";
+import { hasBits, MODE, readPathFacts } from "./path-stat.ts";
 import { readStart, takeStart } from "./read-home-file.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 import { unpack } from "./put-archive.ts";
 
 /** The container that mounts the volumes. */
-type ArchiveContainer = LookedInto & {
-  /** Looks into a running container without the engine to fill a new home; default through `/proc` */
-  readonly lookInto?: LookInto | undefined;
+type ArchiveContainer = CheckedContainer & {
   /** Passes it to `use` if it runs, and otherwise a copy that never runs */
   readonly lend: (use: (copy: Docker.Container) => Promise<void>) => Promise<void>;
-};
-
-type LookedInto = {
-  readonly handle: Docker.Container;
-  /** Starts it for the duration of `use`; left out where the engine can be asked about symlinks */
-  readonly whileRunning?: (<T>(use: () => Promise<T>) => Promise<T>) | undefined;
 };
 
 /** Opens the volumes of a session container. New files belong to `user`. */
@@ -60,7 +51,7 @@ export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser)
     readFile: (path, maxBytes) => readFile(mounting, `${SANDBOX.home}/${path}`, maxBytes),
     async saveFiles(folder, names, { maxBytes, to }) {
       const paths = names.map((name) => `${folder}/${name}`);
-      await refuseLinks({ handle: container }, new Set(paths.flatMap(foldersInHome)));
+      await refuseLinks({ handle: container, lookInto }, new Set(paths.flatMap(foldersInHome)));
       const facts = await Promise.all(paths.map((path) => readPathFacts(container, path)));
       // Checked before the transfer: the agent may have created files of any size.
       if (facts.reduce((sum, fact) => sum + (fact?.size ?? 0), 0) > maxBytes) throw tooLarge(folder, maxBytes);
@@ -73,78 +64,20 @@ export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser)
     async checkMountPoints(paths) {
       const inHome = paths.filter((path) => path.startsWith("/home/"));
       const folders = new Set(inHome.flatMap(foldersInHome));
-      await refusePlanted({ handle: container }, [...new Set([...folders, ...inHome])], (kind, path) =>
+      await refusePlanted({ handle: container, lookInto }, [...new Set([...folders, ...inHome])], (kind, path) =>
         folders.has(path) ? kind !== "folder" : kind === "link",
       );
     },
     async write(entries) {
       const folders = toFolders(entries);
       // For a file directly in the home, the container is not worth starting.
-      await refuseLinks(folders.length > 1 ? mounting : { handle: container }, new Set(folders));
+      await refuseLinks(folders.length > 1 ? mounting : { handle: container, lookInto }, new Set(folders));
       await put(container, entries);
     },
   };
 }
 
-/** Throws if a parent is not a folder: an engine's answer is about the requested path only if all its parents are real folders. */
-function refuseLinks(mounting: LookedInto, folders: ReadonlySet<string>): Promise<void> {
-  return refusePlanted(mounting, [...folders], (kind) => kind !== "folder");
-}
-
-async function refusePlanted(
-  mounting: LookedInto,
-  paths: readonly string[],
-  isPlanted: (kind: PathKind, path: string) => boolean,
-): Promise<void> {
-  const kinds = await look(mounting, paths);
-  const found = kinds.findIndex((kind, index) => typeof kind === "string" && isPlanted(kind, paths[index] ?? ""));
-  if (found >= 0) {
-    throw new BudgieError(
-      "SESSION_UNUSABLE",
-      `The agent replaced "${paths[found]}" in its home by something else, and budgie lets nothing go through it. Begin a new session.`,
-    );
-  }
-  const failed = kinds.find((kind) => kind instanceof Error);
-  if (failed !== undefined) throw failed;
-}
-
-/** Returns true if all these paths, the highest first, are folders. */
-async function areFolders(mounting: LookedInto, paths: readonly string[]): Promise<boolean> {
-  const kinds = await look(mounting, paths);
-  const other = kinds.findIndex((kind) => kind !== "folder");
-  if (kinds[other] instanceof Error) throw kinds[other];
-  return other < 0;
-}
-
-type Look = readonly (PathKind | undefined | Error)[];
-
-async function look({ handle, whileRunning }: LookedInto, paths: readonly string[]): Promise<Look> {
-  const seen = (await lookInside(handle, paths)) ?? (await whileRunning?.(() => lookInside(handle, paths)));
-  return seen ?? askEngine(handle, paths);
-}
-
-/** Looks without the engine; `undefined` unless the session container runs on this machine. */
-async function lookInside(container: Docker.Container, paths: readonly string[]): Promise<Look | undefined> {
-  try {
-    await using root = await openContainerRoot(container);
-    return root === undefined ? undefined : await lookAt(root.path, paths);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Asks the engine. A path below a file gives an error, but then that file is reported first. */
-async function askEngine(container: Docker.Container, paths: readonly string[]): Promise<Look> {
-  return Promise.all(
-    paths.map((path) => readPathFacts(container, path).then((facts) => facts && toKind(facts.mode), toError)),
-  );
-}
-
-function toError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
-}
-
-async function readFile(mounting: LookedInto, path: string, maxBytes: number): Promise<Buffer | undefined> {
+async function readFile(mounting: CheckedContainer, path: string, maxBytes: number): Promise<Buffer | undefined> {
   const folders = foldersInHome(path);
   // A file directly in the home needs no further request.
   if (folders.length > 1 && !(await areFolders(mounting, folders))) return undefined;
@@ -212,7 +145,7 @@ type Below = {
 async function putFiles(into: Docker.Container, files: readonly ArchiveFile[], below: Below): Promise<void> {
   const archive = pack();
   // An archive that is not read to its end would keep a file open.
-  fill(archive, files, below).catch((error: unknown) => archive.destroy(toError(error)));
+  fill(archive, files, below).catch((error: unknown) => archive.destroy(error as Error));
   try {
     await into.putArchive(archive as unknown as NodeJS.ReadableStream, { path: below.path, ...timeLimit() });
   } finally {

@@ -1,4 +1,4 @@
-import { lstat } from "node:fs/promises";
+import { lstat, stat } from "node:fs/promises";
 import type Docker from "dockerode";
 import { timeLimit } from "../engine/time-limits.ts";
 import { statusOf } from "../engine/docker-errors.ts";
@@ -33,7 +33,10 @@ export async function readPathFacts(container: Docker.Container, path: string): 
   }
 }
 
-/** Inspects paths below a folder of this machine, parents first, and stops at the first symlink. */
+/**
+ * Inspects paths below a container's root on this machine, parents first, and stops at the first symlink. Throws if the container ended
+ * meanwhile: nothing is found below its root then.
+ */
 export async function lookAt(root: string, paths: readonly string[]): Promise<readonly (PathKind | undefined)[]> {
   const kinds = new Map<string, PathKind | undefined>();
   for (const path of paths.toSorted((a, b) => a.length - b.length)) {
@@ -41,6 +44,7 @@ export async function lookAt(root: string, paths: readonly string[]): Promise<re
     kinds.set(path, kind);
     if (kind === "link") break;
   }
+  await stat(`${root}/`);
   return paths.map((path) => kinds.get(path));
 }
 

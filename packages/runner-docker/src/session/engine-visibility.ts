@@ -1,7 +1,7 @@
 import { platform, release } from "node:os";
 import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
-import { openContainerRoot } from "../container-files/container-root.ts";
+import { LOOK_TIMEOUT_MS, openContainerRoot } from "../container-files/container-root.ts";
 import type { LookInto } from "../container-files/look-into.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { IdleContainers } from "./idle-containers.ts";
@@ -31,9 +31,6 @@ export type EngineVisibilityParts = {
   readonly idleContainers: IdleContainers;
   readonly lookInto: LookInto | undefined;
 };
-
-/** The time after a container's start in which its mounts must become visible, in milliseconds. */
-export const LOOK_TIMEOUT_MS = 2000;
 
 // Session containers run on the engine's default runtime. These runtimes are known to use the same kernel.
 const SAME_KERNEL = new Set([undefined, "runc", "crun", "io.containerd.runc.v2"]);
