@@ -65,7 +65,7 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
     id: "bounded-cpu",
     promise: "An agent gets no more CPU time than its limit.",
     protections: ["cpu-limit"],
-    probes: [inPerl("use a tenth of a CPU where a twentieth is allowed", compute, limitedTo({ cpus: 0.05 }))],
+    probes: [inPerl("use a tenth of a CPU where a fiftieth is allowed", compute, limitedTo({ cpus: 0.02 }))],
   },
 ];
 
@@ -143,13 +143,13 @@ function toFillScript(folder: string, mebibytes: number): string {
     held "$said"`;
 }
 
-// A busy machine gives little CPU time even without a limit. So the kernel's throttle count decides, and the share only where
-// there is no such count.
+// A busy machine gives little CPU time even without a limit. So the kernel's throttle count decides, which may take many of its periods
+// there, and the share only where there is no such count.
 function compute(): string {
   return `use Time::HiRes ();
     my ($file) = grep { -r $_ } map { "/sys/fs/cgroup/$_" } qw(cpu/cpu.stat cpu,cpuacct/cpu.stat cpu.stat);
     my $share;
-    for my $window (1 .. 3) {
+    for my $window (1 .. defined $file ? 20 : 3) {
       my ($begin, $user, $system) = (Time::HiRes::time(), times);
       1 while Time::HiRes::time() - $begin < 1;
       $share = ((times)[0] + (times)[1] - $user - $system) / (Time::HiRes::time() - $begin);
