@@ -77,9 +77,16 @@ async function runIn(NetworkMode: string, script: string): Promise<string> {
 const connect = (address: string, port: number): string =>
   `timeout 2 bash -c 'exec 3<>/dev/tcp/${address}/${port} && cat <&3' 2>/dev/null || echo nothing at ${address}`;
 
+/** Runs a script that waits, for at most 30 s, until the forwarder of a session container answers. */
+const awaitForwarder = (container: Docker.Container): Promise<string> =>
+  runIn(
+    `container:${container.id}`,
+    "timeout 30 bash -c 'until exec 3<>/dev/tcp/127.0.0.1/3128; do sleep 0.1; done; cat <&3' 2>/dev/null",
+  );
+
 describe("the session image", () => {
   it("forwards the loopback of a container that joins its network to a socket of the host", async () => {
-    expect(await runIn(`container:${sessionContainer.id}`, connect("127.0.0.1", 3128))).toBe("the proxy\n");
+    expect(await awaitForwarder(sessionContainer)).toBe("the proxy\n");
   });
 
   it("lets that container reach nothing else, which one on the bridge does", async () => {
@@ -104,6 +111,9 @@ describe("the session image", () => {
   it("ends at once when it is stopped, though it is its container's first process", async () => {
     const other = await startSessionContainer();
     try {
+      // Until it forwards, the kernel may drop the signal: the forwarder has not blocked it yet.
+      await awaitForwarder(other);
+
       await other.stop({ t: 30 });
 
       expect((await other.inspect()).State).toMatchObject({ ExitCode: 0, OOMKilled: false });
