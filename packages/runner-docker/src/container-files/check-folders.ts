@@ -4,16 +4,16 @@ import { LOOK_TIMEOUT_MS, openContainerRoot } from "./container-root.ts";
 import type { LookInto } from "./look-into.ts";
 import { lookAt, readPathFacts, toKind, type PathKind } from "./path-stat.ts";
 
+/** Calls a function while a container runs, and tells it if budgie can look into the engine's containers. */
+export type WhileRunning = <T>(use: (isVisible: boolean) => Promise<T>) => Promise<T>;
+
 /** The container in which the folders of a home are checked. */
 export type CheckedContainer = {
   readonly handle: Docker.Container;
   /** Looks into a running container without the engine; default through `/proc` */
   readonly lookInto?: LookInto | undefined;
-  /**
-   * Starts it for the duration of `use`, which is told if budgie can look into this engine's containers. Left out where the engine
-   * can be asked about symlinks
-   */
-  readonly whileRunning?: (<T>(use: (isVisible: boolean) => Promise<T>) => Promise<T>) | undefined;
+  /** Starts it for a look. Left out where the engine can be asked about symlinks */
+  readonly whileRunning?: WhileRunning | undefined;
 };
 
 /** Throws `SESSION_UNUSABLE` if a parent is not a folder: an engine's answer is about the requested path only if all its parents are real folders. */
