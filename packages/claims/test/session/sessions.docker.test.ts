@@ -28,9 +28,10 @@ describeClaims(CLAIM_GROUPS.sessions, {
   },
 });
 
-/** Mounts the homes of the lab's other sessions, in turns. */
+/** Mounts the homes of the lab's other sessions, in turns of the attacker. */
 async function showOtherVolumes({ HostConfig, Labels }: CreateBody): Promise<void> {
-  if (Labels["dev.budgie.role"] !== "turn") return;
+  // The victim runs until its lab ends, and the home of the attacker's session could not be removed before it.
+  if (HostConfig.Mounts?.some(({ Source }) => Source.endsWith("/code/other"))) return;
   const label = ["dev.budgie.role=home", `dev.budgie.instance=${Labels["dev.budgie.instance"]}`];
   const { Volumes } = await (await testEngine()).listVolumes({ filters: { label } });
   const others = Volumes.filter((volume) => volume.Labels?.["dev.budgie.session"] !== Labels["dev.budgie.session"]);
