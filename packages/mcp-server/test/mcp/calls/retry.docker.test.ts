@@ -59,7 +59,7 @@ function fillWorkspace({ workspace }: BudgieUser): void {
   writeFileSync(join(workspace, "src/a.ts"), "new");
 }
 
-/** Records the engine's next events of a session's turn containers, in order and numbered. */
+/** Records the engine's events of a session's next turn containers, in order and numbered. */
 async function watchTurns(sessionId: unknown): Promise<() => readonly string[]> {
   const docker = await openEngine();
   const filters = { event: ["create", "start", "destroy"], label: [`dev.budgie.session=${String(sessionId)}`] };
@@ -74,8 +74,10 @@ async function watchTurns(sessionId: unknown): Promise<() => readonly string[]> 
       .slice(0, -1)
       .map((line) => JSON.parse(line) as EngineEvent);
     const turns = events.filter(({ Actor }) => Actor.Attributes["name"]?.startsWith("budgie-turn-"));
-    const ids = [...new Set(turns.map(({ Actor }) => Actor.ID))];
-    return turns.map(({ Action, Actor }) => `${Action} ${ids.indexOf(Actor.ID) + 1}`);
+    // The container of an earlier turn may only now be removed.
+    const ids = turns.filter(({ Action }) => Action === "create").map(({ Actor }) => Actor.ID);
+    const next = turns.filter(({ Actor }) => ids.includes(Actor.ID));
+    return next.map(({ Action, Actor }) => `${Action} ${ids.indexOf(Actor.ID) + 1}`);
   };
 }
 
