@@ -30,7 +30,13 @@ const promises = [
   // The stand-in agent, on which the other tests rely.
   "packages/testkit/test/install-kiro-cli.docker.test.ts",
 ];
-const patience = { testTimeout: 120_000, hookTimeout: 180_000, ...slowMachine };
+// Turns of agents from npm.
+const agents = [
+  "packages/mcp-server/test/programs/*.docker.test.ts",
+  "packages/runner-docker/test/real-agents.docker.test.ts",
+];
+// As for the unit tests, modules are loaded once for each worker.
+const onEngine = { isolate: false, testTimeout: 120_000, hookTimeout: 180_000, ...slowMachine };
 
 export default defineConfig({
   // Outside the checkout, so that an ordinary user can run the tests of a checkout that is not theirs.
@@ -73,7 +79,17 @@ export default defineConfig({
           name: "docker",
           globalSetup,
           include: promises,
-          ...patience,
+          ...onEngine,
+        },
+      },
+      {
+        ...shared,
+        test: {
+          // These take the longest, so they start first: vitest sorts projects by name.
+          name: "docker-agents",
+          globalSetup,
+          include: agents,
+          ...onEngine,
         },
       },
       {
@@ -82,8 +98,8 @@ export default defineConfig({
           name: "docker-more",
           globalSetup,
           include: ["packages/*/test/**/*.docker.test.ts"],
-          exclude: [...promises, prove, alone, escape, "**/node_modules/**"],
-          ...patience,
+          exclude: [...promises, ...agents, prove, alone, escape, "**/node_modules/**"],
+          ...onEngine,
         },
       },
       {
@@ -95,7 +111,7 @@ export default defineConfig({
             prove,
             "packages/runner-docker/test/{contract,image/one-file-image,session/lost-volumes}.docker.test.ts",
           ],
-          ...patience,
+          ...onEngine,
         },
       },
       {
@@ -105,7 +121,7 @@ export default defineConfig({
           name: "docker-escape",
           globalSetup,
           include: [escape],
-          ...patience,
+          ...onEngine,
         },
       },
       {
@@ -117,7 +133,7 @@ export default defineConfig({
           include: [alone],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
-          ...patience,
+          ...onEngine,
         },
       },
       {
@@ -127,7 +143,7 @@ export default defineConfig({
           name: "interop",
           globalSetup: [globalSetup, "packages/mcp-server/test/interop/clients.ts"],
           include: ["packages/*/test/**/*.interop.test.ts"],
-          ...patience,
+          ...onEngine,
         },
       },
       {
@@ -136,7 +152,7 @@ export default defineConfig({
           name: "faults",
           globalSetup,
           include: ["packages/*/test/**/*.faults.test.ts"],
-          ...patience,
+          ...onEngine,
           testTimeout: 300_000,
         },
       },
