@@ -55,7 +55,7 @@ export function createTurnProcess(turn: StartedTurn): TurnProcess {
   const closed = demultiplex(socket, { stdout, stderr, dropping: dropping.signal });
 
   const givingUp = new AbortController();
-  const endedOnEngine = waitForEnd(container, closed, givingUp.signal);
+  const endedOnEngine = inspectEnd(container, closed, givingUp.signal);
   const ended = Promise.race([awaitEnd(outputs, root, endedOnEngine), endedOnEngine]);
   const exit = ended.then(async (end): Promise<Exit> => {
     // The exit of a stopped turn is reported once its container is removed.
@@ -125,23 +125,13 @@ async function awaitEnd(
 }
 
 /**
- * Waits until a container is not running. Begins only after the start, since an earlier wait can hang forever. The wait never settles if
- * the engine dies, so the end of the output counts too, and then the container is inspected.
+ * Returns how a container ended. Inspects it until it is not running, once its output has ended: the engine's "wait" hangs forever if the
+ * engine dies, and takes more than a processor of Podman before 4.6 (https://github.com/containers/podman/issues/18150).
  */
-async function waitForEnd(container: Docker.Container, closed: Promise<void>, giveUp: AbortSignal): Promise<End> {
-  const over = new AbortController();
-  const waited = container.wait({ abortSignal: AbortSignal.any([over.signal, giveUp]) }).then(
-    () => true,
-    () => false,
-  );
-  await Promise.race([waited, closed.then(() => Promise.race([waited, sleep(2000)]))]);
-  over.abort();
-  return inspectEnd(container, giveUp);
-}
-
-async function inspectEnd(container: Docker.Container, giveUp: AbortSignal): Promise<End> {
+async function inspectEnd(container: Docker.Container, closed: Promise<void>, giveUp: AbortSignal): Promise<End> {
+  await closed;
   const until = performance.now() + ENGINE_LOSS_MS;
-  for (;;) {
+  for (let delayMs = 10; ; delayMs = Math.min(2 * delayMs, 250)) {
     giveUp.throwIfAborted();
     const abortSignal = AbortSignal.any([giveUp, AbortSignal.timeout(API_LIMIT_MS)]);
     const state = await container.inspect({ abortSignal }).then(
@@ -157,7 +147,7 @@ async function inspectEnd(container: Docker.Container, giveUp: AbortSignal): Pro
     if (state === undefined && performance.now() > until) {
       throw new BudgieError("RUNNER_UNAVAILABLE", "The engine went away during the turn. Start it again.");
     }
-    await sleep(250);
+    await sleep(delayMs);
   }
 }
 

@@ -80,8 +80,7 @@ export async function createEngineProxy(): Promise<EngineProxy> {
   const hush = (requestLines = /^(?!POST \S+\/attach)/): (() => void) => {
     hushed = requestLines;
     asked.forEach(({ line }, client) => {
-      // The answer to a wait starts long before it ends.
-      if (!answered.has(client) || line.includes("/wait")) keepBack(client, line);
+      if (!answered.has(client)) keepBack(client, line);
     });
     return () => {
       hushed = undefined;

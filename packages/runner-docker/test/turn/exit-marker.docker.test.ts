@@ -28,7 +28,10 @@ describe("the end of a turn", () => {
 
     expect(await child.exit).toEqual({ exitCode: 3, signal: undefined, reason: undefined, oomKilled: false });
     expect(await said).toEqual(["said\n", "so\n"]);
-    expect(proxy.requestLines().at(-1)).toMatch(/\/wait/);
+    // Only now does budgie ask for the end.
+    await expect.poll(() => proxy.requestLines().at(-1)).toMatch(/^GET \S+\/json /);
+    // Older versions of Podman spend more than a processor on it.
+    expect(proxy.requestLines().join()).not.toContain("/wait");
 
     answer();
     await runner.close();
@@ -120,9 +123,12 @@ describe("the end of a turn", () => {
     await using proxy = await createEngineProxy();
     const { runner } = await place.createRunner({ hostEnv: proxy.hostEnv });
     const session = await runner.openSession(createSessionId());
+    const first = await session.start({ argv: ["cat"], env: {}, projections: [] }, { directory: place.workspace });
+    const [found] = await listTurns(session.id);
     // The ended container stays, since budgie removes it only once the engine has reported the end.
-    const answer = proxy.hush(/\/wait/);
-    await run(session, place.workspace, "true");
+    const answer = proxy.hush(new RegExp(`^GET /containers/${found?.Id}/json `));
+    first.stdin.end();
+    await first.exit;
 
     const beginning = session.start(
       { argv: ["sh", "-c", "echo begun; sleep 60"], env: {}, projections: [] },
