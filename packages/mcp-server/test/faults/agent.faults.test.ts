@@ -1,5 +1,4 @@
 import { AGENT_FAULTS } from "./agent-faults.ts";
 import { describeFaults, needsSecondEngine } from "./helpers/describe-faults.ts";
-import { MCP_FAULTS } from "./mcp-faults.ts";
 
-describeFaults([...AGENT_FAULTS, ...MCP_FAULTS].filter((fault) => !needsSecondEngine(fault)));
+describeFaults(AGENT_FAULTS.filter((fault) => !needsSecondEngine(fault)));
