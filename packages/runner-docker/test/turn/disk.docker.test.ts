@@ -9,7 +9,7 @@ let runner: Runner;
 beforeAll(async () => void ({ runner } = await place.createRunner({ limits: { diskBytes: 64 * MIB } })));
 afterAll(() => place[Symbol.asyncDispose]());
 
-async function fill(mebibytes: number, then = "sleep 60") {
+async function fill(mebibytes: number, then: string) {
   const session = await runner.openSession(createSessionId());
   const script = `head -c ${mebibytes * MIB} /dev/urandom >"$HOME/large"; ${then}`;
   const child = await session.start(
@@ -21,7 +21,11 @@ async function fill(mebibytes: number, then = "sleep 60") {
 }
 
 it("ends a turn soon after its home exceeds the limit", async () => {
-  const { child, session } = await fill(96);
+  // What other tests remove in the same second may hide the growth of one file.
+  const { child, session } = await fill(
+    96,
+    'for i in 1 2 3 4 5 6 7 8; do sleep 1; cp "$HOME/large" "$HOME/large$i"; done',
+  );
 
   expect(await child.exit).toMatchObject({ reason: "disk-limit" });
   await session.remove();
