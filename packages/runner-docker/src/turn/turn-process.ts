@@ -24,6 +24,8 @@ type Reason = StopReason | "disk-limit";
 
 // The grace periods of a stop. A shutdown's fits into the 10 s that budgie takes to end.
 const GRACE_S: Readonly<Record<Reason, number>> = { timeout: 5, cancelled: 5, shutdown: 2, "disk-limit": 1 };
+// The pause between two inspections while the output is open.
+const RUNNING_MS = 5000;
 // The time for an engine's restart, before the turn is given up.
 const ENGINE_LOSS_MS = 60_000;
 
@@ -125,13 +127,16 @@ async function awaitEnd(
 }
 
 /**
- * Returns how a container ended. Inspects it until it is not running, once its output has ended: the engine's "wait" hangs forever if the
- * engine dies, and takes more than a processor of Podman before 4.6 (https://github.com/containers/podman/issues/18150).
+ * Returns how a container ended. Inspects it until it is not running: often once its output has ended, and seldom before, since unread
+ * output hides its end. A "wait" hangs forever if the engine dies, and takes more than a processor of Podman before 4.6
+ * (https://github.com/containers/podman/issues/18150).
  */
 async function inspectEnd(container: Docker.Container, closed: Promise<void>, giveUp: AbortSignal): Promise<End> {
-  await closed;
-  const until = performance.now() + ENGINE_LOSS_MS;
-  for (let delayMs = 10; ; delayMs = Math.min(2 * delayMs, 250)) {
+  let closedMs: number | undefined;
+  void closed.then(() => (closedMs = performance.now()));
+  let delayMs = 10;
+  for (;;) {
+    await Promise.race([closed, sleep(RUNNING_MS, undefined, { ref: false })]);
     giveUp.throwIfAborted();
     const abortSignal = AbortSignal.any([giveUp, AbortSignal.timeout(API_LIMIT_MS)]);
     const state = await container.inspect({ abortSignal }).then(
@@ -144,10 +149,12 @@ async function inspectEnd(container: Docker.Container, closed: Promise<void>, gi
       },
     );
     if (state !== undefined && !state.Running) return { exitCode: state.ExitCode, oomKilled: state.OOMKilled };
-    if (state === undefined && performance.now() > until) {
+    if (closedMs === undefined) continue;
+    if (state === undefined && performance.now() - closedMs > ENGINE_LOSS_MS) {
       throw new BudgieError("RUNNER_UNAVAILABLE", "The engine went away during the turn. Start it again.");
     }
     await sleep(delayMs);
+    delayMs = Math.min(2 * delayMs, 250);
   }
 }
 

@@ -51,6 +51,19 @@ describe("the end of a turn", () => {
     await runner.close();
   });
 
+  it("is known though its output is unread", async () => {
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    const child = await session.start(
+      { argv: ["head", "-c", "100000", "/dev/zero"], env: {}, projections: [] },
+      { directory: place.workspace, input: "" },
+    );
+
+    expect(await child.exit).toMatchObject({ exitCode: 0, reason: undefined });
+    expect(await text(child.stdout)).toHaveLength(100_000);
+    await runner.close();
+  });
+
   it("is reported after the end of all processes that the agent left behind", async () => {
     const { runner } = await place.createRunner();
     const session = await runner.openSession(createSessionId());
