@@ -148,7 +148,9 @@ async function inspectEnd(container: Docker.Container, closed: Promise<void>, gi
         });
       },
     );
-    if (state !== undefined && !state.Running) return { exitCode: state.ExitCode, oomKilled: state.OOMKilled };
+    // A container that Podman is stopping is reported as not running, with exit code 0.
+    const hasEnded = state?.Running === false && state.Status !== "stopping";
+    if (hasEnded) return { exitCode: state.ExitCode, oomKilled: state.OOMKilled };
     if (closedMs === undefined) continue;
     if (state === undefined && performance.now() - closedMs > ENGINE_LOSS_MS) {
       throw new BudgieError("RUNNER_UNAVAILABLE", "The engine went away during the turn. Start it again.");
