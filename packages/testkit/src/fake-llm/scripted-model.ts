@@ -33,11 +33,12 @@ type Call = Pick<Tool, "name" | "namespace"> & {
 /**
  * Returns the reply by the last script in a prompt: one call for each `[[write PATH: TEXT]]`, `[[run: COMMAND]]` and
  * `[[tool @SERVER/TOOL: JSON]]`, then all `[[say: TEXT]]`. `[[results]]` says what the tools returned, `[[recall]]` the words of earlier
- * prompts that begin with "token-". `[[hang]]` never answers, and `[[fail: STATUS]]` fails.
+ * prompts that begin with "token-". `[[hang]]` never answers, and `[[fail: STATUS]]` fails. A missing tool
+ * ends the script: the reply names it after the results of the tools before it.
  */
 export function toReply(conversation: Conversation): Reply {
   const { prompts } = conversation;
-  const toolResults = conversation.toolResults.filter((result) => !FOUND.test(result));
+  const toolResults = withoutSearches(conversation);
   const script = prompts.map((prompt) => parseScript(prompt).directives).findLast(({ length }) => length > 0) ?? [];
   const next = script.filter(({ name }) => name in CALLS)[toolResults.length];
   if (next !== undefined) return CALLS[next.name as keyof typeof CALLS](next, conversation);
@@ -59,15 +60,22 @@ const CALLS = {
 // The results of Qwen Code's search for tools of MCP servers. Its requests list those tools only afterwards.
 const FOUND = /^(<functions>|Not found: )/;
 
+function withoutSearches({ toolResults }: Conversation): readonly string[] {
+  return toolResults.filter((result) => !FOUND.test(result));
+}
+
 /** Returns a call of a tool of an MCP server, or of the search for it. Each program joins the names in its own way. */
-function toTool({ argument, text }: Directive, { toolResults, tools }: Conversation): Reply {
+function toTool({ argument, text }: Directive, conversation: Conversation): Reply {
+  const { toolResults, tools } = conversation;
   const tool = tools.find(({ name, namespace = "" }) => toLetters(namespace + name).endsWith(toLetters(argument)));
   const search = tools.find(({ name }) => name === "tool_search");
   if (tool === undefined && search !== undefined && !toolResults.at(-1)?.startsWith("Not found")) {
     const query = `select:${argument.replace("@", "mcp__").replace("/", "__")}`;
     return { kind: "call", name: search.name, arguments: { query } };
   }
-  if (tool === undefined) return { kind: "text", text: `I have no tool ${argument}.` };
+  if (tool === undefined) {
+    return { kind: "text", text: [...withoutSearches(conversation), `I have no tool ${argument}.`].join("\n") };
+  }
   return {
     kind: "call",
     name: tool.name,
