@@ -33,6 +33,8 @@ export function loadAgents(folders: AgentFolders, before?: LoadedAgents): Loaded
   // The folder is missing for a moment while a tool replaces it as a whole.
   const files =
     paths === undefined ? (before?.files ?? new Map<string, LoadedAgent>()) : loadFiles(paths, folder, before);
+  // It went away after it was listed, so its files were not found.
+  if (paths !== undefined && !existsSync(folders.agentsDir)) return loadAgents(folders, before);
   const loaded = [...files.values()].flatMap(({ agent }) => agent ?? []);
   const agents = [...(folders.configuredAgents ?? []), ...loaded];
   const folderProblems = [problem, gone].filter((problem) => problem !== undefined);

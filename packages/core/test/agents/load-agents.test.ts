@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { loadAgents, type LoadedAgents } from "@budgie/core";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -107,6 +107,22 @@ describe("loadAgents", () => {
     expect(loadAgents({ agentsDir: folder, promptsDir: folder }).problems).toEqual([
       expect.stringMatching(/^Skipped the agent file ".*x\.json": it is not a file\.$/),
     ]);
+  });
+
+  it("keeps the agents of a folder that is moved away while its files are read", () => {
+    const { folder, ...before } = load({ "a.json": subAgent("a"), "b.json": subAgent("b") });
+    const folders = { agentsDir: join(folder, "agents"), promptsDir: join(folder, "prompts") };
+    const files = new Map(before.files);
+    // The files are looked up here between the listing of the folder and their reading.
+    vi.spyOn(files, "get").mockImplementationOnce((path) => {
+      renameSync(folders.agentsDir, join(folder, "moved"));
+      return before.files.get(path);
+    });
+
+    const { agents, problems } = loadAgents(folders, { ...before, files });
+
+    expect(agents).toBe(before.agents);
+    expect(problems).toContainEqual(expect.stringMatching(/^There is no agents directory .* stay as they were\.$/));
   });
 
   it("reports a missing agents directory, and what to do", () => {
