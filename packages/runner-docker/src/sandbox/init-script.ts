@@ -17,7 +17,7 @@ const LINES: readonly string[] = [
   `[ "$PPID" = 1 ] || exit ${NOT_RUN}`,
   "exec 3<&0",
   // A shell exports variables that it got from its environment, with the values that it reads into them.
-  "unset budgie_lines budgie_token budgie_command budgie_newline",
+  "unset budgie_agent budgie_lines budgie_token budgie_command budgie_newline budgie_signalled",
   "budgie_newline='",
   "'",
   `read -r budgie_lines budgie_token <&3 && IFS= read -r budgie_command <&3 || exit ${NOT_RUN}`,
@@ -45,13 +45,20 @@ const LINES: readonly string[] = [
   "  sleep 2; lease",
   "}",
   'input() { if [ "$budgie_lines" = live ]; then converse & else feed; lease & fi; }',
+  // Set before the agent starts: an early signal would end this shell, and the engine would kill the agent at once.
+  `trap 'budgie_signalled=yes; kill -TERM "$budgie_agent" 2>/dev/null' TERM`,
   // The lease is a grandchild: a shell that waits for one process of a pipeline waits for all of them.
   `{ trap '' PIPE; input; } 2>/dev/null | { exec 3<&-; with_variables exec "$@"; } &`,
-  "agent=$!",
-  `trap 'kill -TERM "$agent" 2>/dev/null' TERM`,
-  'wait "$agent"; code=$?',
-  // A trapped signal ends the first wait early.
-  'while kill -0 "$agent" 2>/dev/null; do wait "$agent"; code=$?; done',
+  "budgie_agent=$!",
+  '[ -z "$budgie_signalled" ] || kill -TERM "$budgie_agent" 2>/dev/null',
+  'wait "$budgie_agent"; code=$?',
+  // A trapped signal ends a wait early, even one that has seen the agent's end. The next wait returns the agent's exit code, or, in
+  // bash, perhaps 127 or -1.
+  'while [ -n "$budgie_signalled" ]; do',
+  "  budgie_signalled=",
+  '  wait "$budgie_agent" 2>/dev/null; again=$?',
+  "  case $again in 127 | -1) ;; *) code=$again ;; esac",
+  "done",
   "kills=",
   // The counters of cgroup v2 and v1.
   "for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do",

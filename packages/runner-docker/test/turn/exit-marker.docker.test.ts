@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
@@ -61,6 +62,18 @@ describe("the end of a turn", () => {
 
     expect(await child.exit).toMatchObject({ exitCode: 0, reason: undefined });
     expect(await text(child.stdout)).toHaveLength(100_000);
+    await runner.close();
+  });
+
+  it("has the agent's exit code, though a signal arrives together with its end", async () => {
+    const { runner } = await place.createRunner();
+    const session = await runner.openSession(createSessionId());
+    // It signals the init script, as the engine does for a stop.
+    const ends = Array.from({ length: 12 }, () =>
+      run(session, place.workspace, `trap "" TERM; kill -TERM $PPID; exit 3`),
+    );
+
+    for (const end of ends) expect((await end).exit).toMatchObject({ exitCode: 3, signal: undefined });
     await runner.close();
   });
 
@@ -153,8 +166,8 @@ describe("the end of a turn", () => {
 
     const child = await beginning;
     expect(await listTurns(session.id)).toHaveLength(1);
+    expect(String(await once(child.stdout, "data"))).toBe("begun\n");
     await child.stop("cancelled");
-    expect(await text(child.stdout)).toBe("begun\n");
     await runner.close();
   });
 });
