@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import Docker from "dockerode";
+import type Docker from "dockerode";
 import { createSessionId } from "@budgie/core";
 import { describe, expect, it } from "vitest";
 import { createContainer, withPodmanBinds } from "../../src/engine/create-container.ts";
@@ -136,8 +136,7 @@ describe("containers that are created at once", () => {
   });
 });
 
-function create({ hostEnv }: FakeEngine, name: "Docker" | "Podman" = "Docker"): Promise<Docker.Container> {
-  const docker = new Docker({ socketPath: hostEnv.DOCKER_HOST.replace("unix://", "") });
+function create({ docker }: FakeEngine, name: "Docker" | "Podman" = "Docker"): Promise<Docker.Container> {
   const engine = { docker, name, version: "5.4.2", pendingRemovals: createPendingRemovals() };
   return createContainer(engine, NAME, { Labels: { ...LABELS } });
 }

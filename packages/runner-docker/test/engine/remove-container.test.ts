@@ -1,4 +1,3 @@
-import Docker from "dockerode";
 import { describe, expect, it } from "vitest";
 import { removeContainer } from "../../src/engine/remove-container.ts";
 import { createFakeEngine, type Answers } from "../helpers/fake-engine.ts";
@@ -13,7 +12,7 @@ describe("removeContainer", () => {
   it("removes a container that ends while Podman is about to kill it", async () => {
     await using engine = await createFakeEngine({ "DELETE /containers/c1": [JUST_ENDED, JUST_ENDED, NO_CONTENT] });
 
-    await removeContainer(open(engine.hostEnv));
+    await removeContainer(engine.docker.getContainer("c1"));
 
     expect(engine.requests.filter((request) => request.startsWith("DELETE "))).toHaveLength(3);
   });
@@ -25,7 +24,7 @@ describe("removeContainer", () => {
   ])("rejects %s", async (_, answers) => {
     await using engine = await createFakeEngine(answers);
 
-    await expect(removeContainer(open(engine.hostEnv))).rejects.toThrow(
+    await expect(removeContainer(engine.docker.getContainer("c1"))).rejects.toThrow(
       /could not be stopped|disk on fire|still has it/,
     );
   });
@@ -33,14 +32,10 @@ describe("removeContainer", () => {
   it("accepts that it is already gone", async () => {
     await using engine = await createFakeEngine({});
 
-    await removeContainer(open(engine.hostEnv));
+    await removeContainer(engine.docker.getContainer("c1"));
   });
 });
 
 function refusal(message: string) {
   return { status: 500, body: { message } };
-}
-
-function open({ DOCKER_HOST }: { readonly DOCKER_HOST: string }): Docker.Container {
-  return new Docker({ socketPath: DOCKER_HOST.replace("unix://", "") }).getContainer("c1");
 }

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import Docker from "dockerode";
 
 /**
  * An engine's answers by `METHOD /path`. A missing one is a 404, and `"never"` is no answer. The entries of a list are given in order, the
@@ -13,6 +14,7 @@ export type Answers = Readonly<Record<string, unknown>>;
 type Reply = { readonly status: number; readonly body: unknown };
 
 export type FakeEngine = AsyncDisposable & {
+  readonly docker: Docker;
   readonly hostEnv: { readonly DOCKER_HOST: string };
   readonly requests: readonly string[];
 };
@@ -37,6 +39,7 @@ export async function createFakeEngine(answers: Answers): Promise<FakeEngine> {
   });
   await new Promise<void>((resolve) => server.listen(socket, resolve));
   return {
+    docker: new Docker({ socketPath: socket }),
     hostEnv: { DOCKER_HOST: `unix://${socket}` },
     requests,
     async [Symbol.asyncDispose]() {

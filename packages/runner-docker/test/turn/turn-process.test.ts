@@ -1,5 +1,4 @@
 import { PassThrough } from "node:stream";
-import Docker from "dockerode";
 import { describe, expect, it } from "vitest";
 import { createPendingRemovals } from "../../src/engine/pending-removals.ts";
 import { createTurnProcess } from "../../src/turn/turn-process.ts";
@@ -17,7 +16,7 @@ describe("createTurnProcess", () => {
       "DELETE /containers/c1": [{ status: 204, body: "" }],
     });
     const process = createTurnProcess({
-      container: new Docker({ socketPath: engine.hostEnv.DOCKER_HOST.replace("unix://", "") }).getContainer("c1"),
+      container: engine.docker.getContainer("c1"),
       pendingRemovals: createPendingRemovals(),
       socket: new PassThrough().end(),
       root: undefined,

@@ -33,8 +33,8 @@ type Call = Pick<Tool, "name" | "namespace"> & {
 /**
  * Returns the reply by the last script in a prompt: one call for each `[[write PATH: TEXT]]`, `[[run: COMMAND]]` and
  * `[[tool @SERVER/TOOL: JSON]]`, then all `[[say: TEXT]]`. `[[results]]` says what the tools returned, `[[recall]]` the words of earlier
- * prompts that begin with "token-". `[[hang]]` never answers, and `[[fail: STATUS]]` fails. A missing tool
- * ends the script: the reply names it after the results of the tools before it.
+ * prompts that begin with "token-". `[[hang]]` never answers, and `[[fail: STATUS]]` fails. A missing tool ends the
+ * script: the reply names it after the results of the tools before it.
  */
 export function toReply(conversation: Conversation): Reply {
   const { prompts } = conversation;
