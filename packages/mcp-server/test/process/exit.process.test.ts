@@ -34,12 +34,10 @@ describe("budgie", () => {
     const { agent, budgie } = await startWork(user, "[[sleep 60000]]");
     const sessionsBefore = readdirSync(user.sessionsDir).length;
 
-    const began = performance.now();
     end(budgie);
-    const ended = await budgie.ended;
 
-    expect(ended).toEqual({ exitCode: 0, signal: null });
-    expect(performance.now() - began).toBeLessThan(10_000);
+    // Exit code 0: the cleanup did not reach its time limit.
+    expect(await budgie.ended).toEqual({ exitCode: 0, signal: null });
     expect(isAlive(agent)).toBe(false);
     expect(sessionsBefore).toBe(2);
     expect(readdirSync(user.sessionsDir)).toEqual([]);
@@ -59,15 +57,13 @@ describe("budgie", () => {
     expect(readdirSync(user.sessionsDir)).toEqual([]);
   });
 
-  it("exits within 10 s even with an agent that ignores signals", async () => {
+  it("exits even with an agent that ignores signals", async () => {
     await using user = await createBudgieUser();
     const { agent, budgie } = await startWork(user, DEAF);
 
-    const began = performance.now();
     budgie.child.stdin?.end();
 
     expect(await budgie.ended).toEqual({ exitCode: 0, signal: null });
-    expect(performance.now() - began).toBeLessThan(10_000);
     expect(isAlive(agent)).toBe(false);
     expect(readdirSync(user.sessionsDir)).toEqual([]);
   });

@@ -22,7 +22,7 @@ export type TurnProcess = AgentProcess & {
 
 type Reason = StopReason | "disk-limit";
 
-// The grace periods of a stop. A shutdown's fits into the 10 s that budgie takes to end.
+// The grace periods of a stop. A shutdown's is short: the MCP SDK's client kills a server 4 s after the end of its stdin.
 const GRACE_S: Readonly<Record<Reason, number>> = { timeout: 5, cancelled: 5, shutdown: 2, "disk-limit": 1 };
 // The pause between two inspections while the output is open.
 const RUNNING_MS = 5000;
