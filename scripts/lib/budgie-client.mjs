@@ -5,14 +5,15 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 
-const MAIN = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
+/** The program */
+export const BUDGIE = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
 const IMAGE = "budgie-demo:latest";
 
-/** Starts `budgie --sandbox` for the user whose home is `host`, and connects to it. */
-export async function startBudgie(host, endpoint) {
+/** Starts `budgie --sandbox` for the user whose home is `host`, with more options if given, and connects to it. */
+export async function startBudgie(host, endpoint, options = []) {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [MAIN, "--sandbox", "--sandbox-image", IMAGE, ...toPlaces(host)],
+    args: [BUDGIE, "--sandbox", "--sandbox-image", IMAGE, ...toPlaces(host), ...options],
     env: toEnvironment(host, endpoint),
     stderr: "pipe",
   });
@@ -38,7 +39,7 @@ function toPlaces({ agentsDir, promptsDir, dataDir }) {
 }
 
 /** Returns the environment of a budgie with a sample home but the real engine, which the real home's configuration may name. */
-function toEnvironment({ home }, { url }) {
+export function toEnvironment({ home }, { url }) {
   const passed = Object.entries(process.env).filter(([name]) => /^(?:PATH|LANG|TERM|TMPDIR|DOCKER_.*)$/.test(name));
   const engine = url.startsWith("unix:") ? { DOCKER_HOST: url } : {};
   const own = { DOCKER_CONFIG: join(homedir(), ".docker"), BUDGIE_ALLOW_ROOT: tmpdir() };

@@ -1,10 +1,19 @@
 // node engine-cli.mjs COMMAND ARGUMENT...: the engine's operations for bash scripts.
+import { readFileSync } from "node:fs";
 import { listTraces, openEngine } from "./engine.mjs";
 import { buildImage, hasImage, importImage, isBuilt, loadImage, pullImage, saveImage } from "./images.mjs";
 
 const COMMANDS = {
   where: async ({ name, version, endpoint }) => `${name} ${version} at ${endpoint.url}`,
-  traces: async ({ docker }) => (await listTraces(docker)).map(({ title }) => title).join("\n"),
+  traces: async ({ docker }) => JSON.stringify(await listTraces(docker)),
+  // Lists what was not there before, except what a budgie that already had something there has added.
+  left: async ({ docker }, file) => {
+    const before = JSON.parse(readFileSync(file, "utf8"));
+    const isOld = ({ instance, title }) =>
+      before.some((one) => one.title === title || (instance !== undefined && one.instance === instance));
+    const left = (await listTraces(docker)).filter((trace) => !isOld(trace));
+    return left.map(({ title }) => title).join("\n");
+  },
   has: async ({ docker }, tag) => {
     if (!(await hasImage(docker, tag))) process.exitCode = 1;
   },

