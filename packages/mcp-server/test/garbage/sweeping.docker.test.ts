@@ -1,27 +1,39 @@
 import { existsSync, readdirSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
-import {
-  createBudgieUser,
-  toEngineVariables,
-  toText,
-  waitFor,
-  type Budgie,
-  type BudgieUser,
-} from "../helpers/start-budgie.ts";
-import { listTraces, openEngine } from "../helpers/engine.ts";
+import { createBudgieUser, toText, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+import { connectEngine, type Engine } from "../../../runner-docker/src/engine/engine.ts";
+import type { HttpEngineProxy } from "../../../runner-docker/test/helpers/http-engine-proxy.ts";
+import { createEngineWithOwnLabels } from "../../../runner-docker/test/helpers/own-labels.ts";
+import { listTracesBelow } from "../helpers/engine.ts";
 
 const sandbox = true;
 // Containers made ahead for a live budgie's next calls are not garbage.
-const ALONE = { BUDGIE_AHEAD: "0" };
+const NONE_AHEAD = { BUDGIE_AHEAD: "0" };
 const IN_TIME = { timeout: 20_000, interval: 200 };
 
 const stateOf = (user: BudgieUser, folder: string): readonly string[] => {
   const path = join(user.host.home, ".local", "state", "budgie", folder);
   return existsSync(path) ? readdirSync(path).toSorted() : [];
 };
+
+// Others on the engine would collect the garbage before the code under test.
+let engine: HttpEngineProxy;
+let docker: Engine["docker"];
+beforeAll(async () => {
+  engine = await createEngineWithOwnLabels();
+  ({ docker } = await connectEngine(engine.hostEnv, homedir()));
+});
+afterAll(() => engine[Symbol.asyncDispose]());
+
+/** Starts a budgie that makes nothing ahead. */
+const start = (user: BudgieUser, env = {}): Promise<Budgie> =>
+  user.start({ sandbox, env: { ...engine.hostEnv, ...NONE_AHEAD, ...env } });
+
+const listTraces = ({ host }: BudgieUser): Promise<readonly string[]> => listTracesBelow(host.home, docker);
 
 /** Lists a sandboxed budgie's files in the state directory. */
 const listState = (user: BudgieUser): readonly string[] =>
@@ -44,7 +56,7 @@ async function abandon(user: BudgieUser, budgie: Budgie): Promise<void> {
 type Live = { readonly budgie: Budgie; readonly sessionId: unknown; readonly traces: readonly string[] };
 
 async function startLive(user: BudgieUser): Promise<Live> {
-  const budgie = await user.start({ sandbox, env: ALONE });
+  const budgie = await start(user);
   const { structuredContent } = await budgie.ask("code-reviewer", { prompt: "Keep the word token-wren." });
   return { budgie, sessionId: structuredContent?.["sessionId"], traces: await listKept(user) };
 }
@@ -57,10 +69,10 @@ describe("a budgie on the engine of another that was killed", () => {
     await using user = await createBudgieUser();
     const live = await startLive(user);
     const liveState = listState(user);
-    await abandon(user, await user.start({ sandbox }));
+    await abandon(user, await start(user));
     const left = await listKept(user);
     const leftState = listState(user);
-    const heir = await user.start({ sandbox, env: { ...ALONE, BUDGIE_SWEEP_EVERY: "10m" } });
+    const heir = await start(user, { BUDGIE_SWEEP_EVERY: "10m" });
     await heir.client.listTools();
     // Longer than a sweep waits after a call.
     await sleep(2_500);
@@ -81,12 +93,12 @@ describe("a budgie on the engine of another that was killed", () => {
   it("also sweeps at intervals, and answers its calls meanwhile", async () => {
     await using user = await createBudgieUser();
     const live = await startLive(user);
-    const heir = await user.start({ sandbox, env: { ...ALONE, BUDGIE_SWEEP_EVERY: "500ms" } });
+    const heir = await start(user, { BUDGIE_SWEEP_EVERY: "500ms" });
     await heir.ask("code-reviewer", { prompt: "Hello" });
     const both = [...(await listKept(user))];
 
     for (let times = 0; times < 2; times++) {
-      await abandon(user, await user.start({ sandbox }));
+      await abandon(user, await start(user));
       await expect.poll(() => listTraces(user), IN_TIME).toHaveLength(both.length);
       expect(toText(await heir.ask("code-reviewer", { prompt: "[[say: Here.]]" }))).toBe("Here.");
       both.push(...(await listKept(user)).filter((name) => !both.includes(name)));
@@ -100,7 +112,6 @@ describe("a budgie on the engine of another that was killed", () => {
 describe("budgie gc", () => {
   it("keeps a young session of another machine, and removes it with --force", async () => {
     await using user = await createBudgieUser();
-    const docker = await openEngine();
     const session = createSessionId();
     const name = `budgie-session-${session}`;
     const labels = {
@@ -115,9 +126,9 @@ describe("budgie gc", () => {
     const Labels = Object.fromEntries(Object.entries(labels).map(([key, value]) => [`dev.budgie${key}`, value]));
     await docker.createVolume({ Name: name, Labels });
 
-    const first = await user.run(["gc"], toEngineVariables());
+    const first = await user.run(["gc"], engine.hostEnv);
     const before = await listTraces(user);
-    const second = await user.run(["gc", "--force", "--json"], toEngineVariables());
+    const second = await user.run(["gc", "--force", "--json"], engine.hostEnv);
 
     expect(first.stdout).toMatch(new RegExp(`^kept volume ${name}: its owner is on another machine .*--force$`, "m"));
     expect(before).toEqual([name]);

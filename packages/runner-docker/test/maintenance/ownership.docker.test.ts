@@ -3,20 +3,12 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { createSessionId, type SessionId } from "@budgie/core";
-import { BASE_IMAGE, testEngine } from "../helpers/docker-place.ts";
-import {
-  createGarbagePlace,
-  outcomesOf,
-  HOUR_MS,
-  isThere,
-  leaveContainer,
-  leaveHome,
-  leaveVolume,
-  SWEEP,
-} from "./garbage-place.ts";
+import { BASE_IMAGE } from "../helpers/docker-place.ts";
+import { createGarbagePlace, HOUR_MS, outcomesOf, SWEEP } from "./garbage-place.ts";
 
-const { collect, makeOwner, place } = createGarbagePlace();
-afterAll(() => place[Symbol.asyncDispose]());
+const garbage = createGarbagePlace();
+const { collect, isThere, leaveContainer, leaveHome, leaveVolume, makeOwner, place } = garbage;
+afterAll(() => garbage[Symbol.asyncDispose]());
 
 describe("collecting garbage of an engine", () => {
   it.each([
@@ -103,7 +95,7 @@ describe("collecting garbage of an engine", () => {
       const id = await leaveContainer(owner, role, used);
 
       const report = await collect({ ...SWEEP, force: true });
-      await (await testEngine()).getContainer(id).kill();
+      await (await garbage.docker()).getContainer(id).kill();
       const after = await collect(SWEEP);
 
       expect([used, unused].map((left) => outcomesOf(left, report))).toEqual([
@@ -160,7 +152,7 @@ describe("collecting garbage of an engine", () => {
   });
 
   it("keeps what has no owner in its labels, unless by force", async () => {
-    const docker = await testEngine();
+    const docker = await garbage.docker();
     const volume = `budgie-test-${randomUUID()}`;
     const session = createSessionId();
     await docker.createVolume({ Name: volume, Labels: { "dev.budgie": "1", "dev.budgie.session": session } });
@@ -170,7 +162,7 @@ describe("collecting garbage of an engine", () => {
   });
 
   it("keeps a volume that another program's container uses, and reports it", async () => {
-    const docker = await testEngine();
+    const docker = await garbage.docker();
     const left = await leaveHome(makeOwner({}, { started: "1" }));
     const Mounts = [{ Type: "volume" as const, Source: left.volume, Target: "/x" }];
     const user = await docker.createContainer({ Image: BASE_IMAGE, Cmd: ["true"], HostConfig: { Mounts } });

@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { SessionId } from "@budgie/core";
-import { createGarbagePlace, HOUR_MS, leaveHome, outcomesOf, SWEEP } from "../maintenance/garbage-place.ts";
+import { createGarbagePlace, HOUR_MS, outcomesOf, SWEEP } from "../maintenance/garbage-place.ts";
 
-const { collect, makeOwner, place } = createGarbagePlace();
-afterAll(() => place[Symbol.asyncDispose]());
+const garbage = createGarbagePlace();
+const { collect, leaveHome, makeOwner } = garbage;
+afterAll(() => garbage[Symbol.asyncDispose]());
 
 describe("garbage collection", () => {
   it("removes a dead owner's session that was made ahead for none, unless it may be in another register", async () => {
