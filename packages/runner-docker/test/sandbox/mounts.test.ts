@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -19,6 +28,9 @@ const volumes = {
   home: { name: "the-home", labels: { role: "home" } },
   auth: { name: "the-auth", labels: { role: "auth" } },
 };
+
+/** The folders of the home that a sandbox covers. */
+const HOME_COVERS = ["agents", "hooks", "workflows", "workspace-roots", "settings"].map((name) => `.kiro/${name}`);
 
 type Asked = {
   readonly projections?: readonly Projection[];
@@ -58,8 +70,24 @@ describe("holdTurnMounts", () => {
       ["bind", join(root, "resolv"), "/etc/resolv.conf", true],
       ["bind", join(root, "hosts"), "/etc/hosts", true],
       ["bind", workspace, "/workspace", false],
-      ["bind", "SKELETON/~/.kiro/agents", "/home/agent/.kiro/agents", true],
+      ...HOME_COVERS.map((path) => ["bind", `SKELETON/~/${path}`, `/home/agent/${path}`, true]),
     ]);
+  });
+
+  it("shows budgie's settings of Kiro in the home, and nothing else in the folders that could change its next turn", async () => {
+    await mountsOf();
+
+    const covers = join(root, readdirSync(root).find((name) => name.startsWith("skeleton-")) ?? "", "~/.kiro");
+
+    const entries = readdirSync(covers).toSorted();
+    expect(entries.map((name) => [name, readdirSync(join(covers, name))])).toEqual([
+      ["agents", []],
+      ["hooks", []],
+      ["settings", ["cli.json"]],
+      ["workflows", []],
+      ["workspace-roots", []],
+    ]);
+    expect(JSON.parse(readFileSync(join(covers, "settings/cli.json"), "utf8"))).toEqual({ "telemetry.enabled": false });
   });
 
   it("keeps the engine's name servers for a turn in the engine's network", async () => {
@@ -169,7 +197,10 @@ describe("projections", () => {
     const source = join(root, "kiro/steering");
     mkdirSync(source, { recursive: true });
 
-    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/steering" }] })).slice(7, -1);
+    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/steering" }] })).slice(
+      7,
+      -HOME_COVERS.length,
+    );
 
     expect(mounts).toEqual([
       { Type: "bind", Source: source, Target: "/home/agent/.kiro/steering", ReadOnly: true },
@@ -193,7 +224,9 @@ describe("projections", () => {
     writeFileSync(source, "");
 
     expect(
-      (await mountsOf({ projections: [{ source, home: undefined }] })).slice(7, -1).map(({ Target }) => Target),
+      (await mountsOf({ projections: [{ source, home: undefined }] }))
+        .slice(7, -HOME_COVERS.length)
+        .map(({ Target }) => Target),
     ).toEqual([source]);
   });
 
@@ -201,7 +234,7 @@ describe("projections", () => {
     symlinkSync("nowhere", join(root, "dangling"));
     const projections = ["missing", "dangling"].map((name) => ({ source: join(root, name), home: `.kiro/${name}` }));
 
-    expect(await mountsOf({ projections })).toHaveLength(8);
+    expect(await mountsOf({ projections })).toHaveLength(7 + HOME_COVERS.length);
   });
 
   it("never mount a target twice, or one of budgie's targets", async () => {
