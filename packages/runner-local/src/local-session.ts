@@ -126,6 +126,6 @@ async function rejectPlanted(home: string, command: Command): Promise<void> {
   if (planted === undefined) return;
   throw new BudgieError(
     "SESSION_UNUSABLE",
-    `The agent made "${planted}", which would redefine agents. Begin a new session.`,
+    `The agent made "${planted}", from which its next turn could take other agents, tools or settings. Begin a new session.`,
   );
 }
