@@ -13,7 +13,7 @@ export type Cover = CoverEntry | { readonly entries: Readonly<Record<string, Cov
 export type CoverEntry = FolderCover | { readonly content: string };
 
 /** A folder with nothing in it, or with these files alone, by name and content. */
-export type FolderCover = "empty folder" | { readonly files: Readonly<Record<string, string>> };
+type FolderCover = "empty folder" | { readonly files: Readonly<Record<string, string>> };
 
 /** The paths that a command hides, by their place. */
 export type Hidden = {

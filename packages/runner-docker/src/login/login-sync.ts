@@ -27,7 +27,7 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
   let mayHoldLogin = exists;
   return {
     async prepare(need, signal, entries = []) {
-      const login = need === "required" ? await loadLogin(options) : undefined;
+      const login = await loadNeeded(options, need);
       if (login !== undefined && login.fingerprint !== synced) {
         // Only when the host's rows changed: a token that was renewed in the sandbox must not be overwritten.
         await (exists ? renewLogin(options, { login, entries, signal }) : createLogin(options, { login, entries }));
@@ -44,8 +44,8 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
       exists = true;
     },
     async isCurrent(need) {
-      if (need !== "required") return need === "none" || !mayHoldLogin;
-      return loadLogin(options).then(
+      if (need === "replaced") return !mayHoldLogin;
+      return loadNeeded(options, need).then(
         (login) => login === undefined || login.fingerprint === synced,
         () => false,
       );
@@ -59,6 +59,10 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
 
 function hasHostLogin({ credentials }: LoginSyncOptions): boolean {
   return credentials === "full" || credentials === "access-token";
+}
+
+async function loadNeeded(options: LoginSyncOptions, need: LoginNeed): Promise<KiroLogin | undefined> {
+  return need === "required" ? loadLogin(options) : undefined;
 }
 
 /** Loads the part of the host's login that `credentials` permits: nothing else ever reaches the session's database. */

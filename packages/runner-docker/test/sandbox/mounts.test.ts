@@ -1,62 +1,14 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { KIRO_HIDDEN_PATHS, toHidden, type Access, type Projection } from "@budgie/core";
-import { holdTurnMounts, toSessionMounts } from "../../src/sandbox/mounts.ts";
+import { toSessionMounts } from "../../src/sandbox/mounts.ts";
+import { createMountsPlace, HOME_COVERS, volumes, type AskedMounts } from "./mounts-place.ts";
 
 let root: string;
 let workspace: string;
-beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-mounts-")));
-  workspace = join(root, "workspace");
-  mkdirSync(workspace);
-  writeFileSync(join(root, "passwd"), "");
-});
+let mountsOf: ReturnType<typeof createMountsPlace>["mountsOf"];
+beforeEach(() => void ({ root, workspace, mountsOf } = createMountsPlace()));
 afterEach(() => rmSync(root, { recursive: true }));
-
-const volumes = {
-  home: { name: "the-home", labels: { role: "home" } },
-  auth: { name: "the-auth", labels: { role: "auth" } },
-};
-
-/** The folders of the home that a sandbox covers. */
-const HOME_COVERS = ["agents", "hooks", "workflows", "workspace-roots", "settings"].map((name) => `.kiro/${name}`);
-
-type Asked = {
-  readonly projections?: readonly Projection[];
-  readonly workspaceMode?: Access["workspace"];
-  readonly protectedPaths?: readonly string[];
-  readonly network?: string;
-};
-
-async function mountsOf(asked: Asked = {}) {
-  const { network = "container:budgie-session-1", projections = [], protectedPaths = [], workspaceMode = "rw" } = asked;
-  const [passwdFile, nestingFile] = [join(root, "passwd"), join(root, "depth")];
-  const [resolvFile, hostsFile] = [join(root, "resolv"), join(root, "hosts")];
-  const skeleton = join(root, `skeleton-${Math.random()}`);
-  const files = { passwdFile, nestingFile, resolvFile, hostsFile, network, caFile: undefined, skeleton };
-  const turn = {
-    volumes,
-    workspace,
-    workspaceMode,
-    protectedPaths,
-    projections,
-    hidden: toHidden({ hidden: KIRO_HIDDEN_PATHS }),
-    ...files,
-  };
-  await using held = await holdTurnMounts(turn);
-  return held.mounts.map(({ settings }) => ({ ...settings, Source: settings.Source.replace(skeleton, "SKELETON") }));
-}
 
 describe("holdTurnMounts", () => {
   it("mounts the home and the workspace writable, and everything else read-only", async () => {
@@ -72,22 +24,6 @@ describe("holdTurnMounts", () => {
       ["bind", workspace, "/workspace", false],
       ...HOME_COVERS.map((path) => ["bind", `SKELETON/~/${path}`, `/home/agent/${path}`, true]),
     ]);
-  });
-
-  it("shows budgie's settings of Kiro in the home, and nothing else in the folders that could change its next turn", async () => {
-    await mountsOf();
-
-    const covers = join(root, readdirSync(root).find((name) => name.startsWith("skeleton-")) ?? "", "~/.kiro");
-
-    const entries = readdirSync(covers).toSorted();
-    expect(entries.map((name) => [name, readdirSync(join(covers, name))])).toEqual([
-      ["agents", []],
-      ["hooks", []],
-      ["settings", ["cli.json"]],
-      ["workflows", []],
-      ["workspace-roots", []],
-    ]);
-    expect(JSON.parse(readFileSync(join(covers, "settings/cli.json"), "utf8"))).toEqual({ "telemetry.enabled": false });
   });
 
   it("keeps the engine's name servers for a turn in the engine's network", async () => {
@@ -169,7 +105,7 @@ describe("a path to protect", () => {
 });
 
 describe("a folder in which a repository could redefine the agent", () => {
-  const mountsBelow = async (asked: Asked) => {
+  const mountsBelow = async (asked: AskedMounts) => {
     mkdirSync(join(workspace, ".kiro/agents"), { recursive: true });
     mkdirSync(join(workspace, ".kiro/steering"));
     const below = (await mountsOf(asked)).filter(({ Target }) => Target.startsWith("/workspace/"));
@@ -189,81 +125,5 @@ describe("a folder in which a repository could redefine the agent", () => {
       ["/workspace/.kiro", true],
       ["/workspace/.kiro/steering", true],
     ]);
-  });
-});
-
-describe("projections", () => {
-  it("appear below the home and at their own path, read-only", async () => {
-    const source = join(root, "kiro/steering");
-    mkdirSync(source, { recursive: true });
-
-    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/steering" }] })).slice(
-      7,
-      -HOME_COVERS.length,
-    );
-
-    expect(mounts).toEqual([
-      { Type: "bind", Source: source, Target: "/home/agent/.kiro/steering", ReadOnly: true },
-      { Type: "bind", Source: source, Target: source, ReadOnly: true },
-    ]);
-  });
-
-  it("replace an otherwise empty folder of agents", async () => {
-    const source = join(root, "agents");
-    mkdirSync(source);
-
-    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/agents" }] })).filter(
-      ({ Target }) => Target === "/home/agent/.kiro/agents",
-    );
-
-    expect(mounts).toEqual([{ Type: "bind", Source: source, Target: "/home/agent/.kiro/agents", ReadOnly: true }]);
-  });
-
-  it("appear only at their own path if they have none in the home", async () => {
-    const source = join(root, "prompt.md");
-    writeFileSync(source, "");
-
-    expect(
-      (await mountsOf({ projections: [{ source, home: undefined }] }))
-        .slice(7, -HOME_COVERS.length)
-        .map(({ Target }) => Target),
-    ).toEqual([source]);
-  });
-
-  it("are omitted if they do not exist or are dangling symlinks", async () => {
-    symlinkSync("nowhere", join(root, "dangling"));
-    const projections = ["missing", "dangling"].map((name) => ({ source: join(root, name), home: `.kiro/${name}` }));
-
-    expect(await mountsOf({ projections })).toHaveLength(7 + HOME_COVERS.length);
-  });
-
-  it("never mount a target twice, or one of budgie's targets", async () => {
-    const source = join(root, "agents");
-    mkdirSync(source);
-    const twice = { source, home: ".kiro/agents" };
-    const targets = (await mountsOf({ projections: [twice, twice, { source: "/etc/passwd", home: undefined }] })).map(
-      ({ Target }) => Target,
-    );
-
-    expect(targets).toEqual([...new Set(targets)]);
-    expect((await mountsOf({ projections: [{ source: "/etc/passwd", home: undefined }] }))[2]?.Source).toBe(
-      join(root, "passwd"),
-    );
-  });
-
-  it("may end in a slash", async () => {
-    const source = join(root, "agents");
-    mkdirSync(source);
-
-    const targets = (
-      await mountsOf({
-        projections: [
-          { source, home: undefined },
-          { source: `${source}/`, home: undefined },
-        ],
-      })
-    ).map(({ Target }) => Target);
-
-    expect(targets.filter((target) => target.startsWith(source))).toEqual([source]);
   });
 });
