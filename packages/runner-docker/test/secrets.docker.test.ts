@@ -4,7 +4,7 @@ import { afterAll, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { createHostHome } from "@budgie/testkit";
 import { createEngineProxy } from "./helpers/engine-proxy.ts";
-import { createDockerPlace, KIRO_IMAGE, testEngine } from "./helpers/docker-place.ts";
+import { createDockerPlace, KIRO_IMAGE, runCommand, testEngine } from "./helpers/docker-place.ts";
 
 const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());
@@ -16,8 +16,11 @@ it("keeps a secret in the agent's processes: no URL, container, volume or remain
   await using proxy = await createEngineProxy();
   const { runner } = await place.createRunner({ image: KIRO_IMAGE, kiroDataDir: host.dataDir, hostEnv: proxy.hostEnv });
   const session = await runner.openSession(createSessionId());
+  // Gets the login, a copy of which lies on the host for a moment.
+  const login = { argv: ["true"] as const, env: {}, projections: [], login: "kiro" };
+  await runCommand(session, login, { directory: place.workspace });
   const child = await session.start(
-    { argv: ["kiro-cli", "chat", "--no-interactive"], env: { KIRO_API_KEY: KEY }, projections: [], login: "kiro" },
+    { ...login, argv: ["kiro-cli", "chat", "--no-interactive"], env: { KIRO_API_KEY: KEY } },
     { directory: place.workspace, input: "a-canary-prompt [[sleep 3000]]" },
   );
   child.stdout.resume();
@@ -35,7 +38,7 @@ it("keeps a secret in the agent's processes: no URL, container, volume or remain
   await runner.close();
 
   const lines = proxy.requestLines();
-  expect(lines.filter((line) => /^POST \/containers\/create\?name=budgie-turn-[\w-]+ HTTP/.test(line))).toHaveLength(1);
+  expect(lines.filter((line) => /^POST \/containers\/create\?name=budgie-turn-[\w-]+ HTTP/.test(line))).toHaveLength(2);
   const known = JSON.stringify([lines, containers, Volumes, inspected]);
   expect(known).toContain("budgie_token");
   expect(known).not.toMatch(new RegExp(`${KEY}|${host.canaries.login}|a-canary-prompt|--no-interactive`));
