@@ -1,80 +1,73 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { toExitError, toReason } from "./profile/exit-error.ts";
-import type { Profile } from "./profile/settings.ts";
-import type { ToolTrust } from "./agent/tools.ts";
+import type { Harness, Settings } from "./profile/settings.ts";
+import type { ToolTrust } from "./agent/decide-tool.ts";
 
-export type ChatArguments = {
+export type KiroArguments = {
+  readonly harness: Harness;
   readonly agent: string | undefined;
   readonly model: string | undefined;
   readonly trust: ToolTrust;
   readonly interactive: boolean;
   readonly resume: boolean;
   readonly resumeId: string | undefined;
-  readonly format: "text" | "stream-json";
-  readonly listModels: "no" | "plain" | "json";
-  /** Any `-v`; the real program then logs to stdout, between the lines of the answer */
-  readonly verbose: boolean;
+  readonly listSessions: boolean;
+  /** True if `kiro-cli` has the login of the V3 harness, which otherwise asks its client */
+  readonly ownsLogin: boolean;
   readonly help: boolean;
-  readonly deprecatedProfile: boolean;
   readonly input: string | undefined;
 };
 
 const COMMON = {
   agent: { type: "string" },
-  profile: { type: "string" },
   model: { type: "string" },
   "trust-all-tools": { type: "boolean", short: "a" },
   "trust-tools": { type: "string" },
   "no-interactive": { type: "boolean" },
-  "non-interactive": { type: "boolean" },
   resume: { type: "boolean", short: "r" },
-  wrap: { type: "string", short: "w" },
-  verbose: { type: "boolean", short: "v", multiple: true },
+  "resume-id": { type: "string" },
+  effort: { type: "string" },
   help: { type: "boolean", short: "h" },
 } as const satisfies ParseArgsConfig["options"];
 
-const SECOND_ENGINE = {
-  "resume-id": { type: "string" },
-  "list-models": { type: "boolean" },
-  format: { type: "string" },
-  effort: { type: "string" },
+const HARNESSES = {
+  v2: { type: "boolean" },
+  v3: { type: "boolean" },
   "agent-engine": { type: "string" },
-  "require-mcp-startup": { type: "boolean" },
+  "auth-method": { type: "string" },
+  "list-sessions": { type: "boolean" },
 } as const satisfies ParseArgsConfig["options"];
 
-const STREAM_JSON = { "output-format": { type: "string" } } as const satisfies ParseArgsConfig["options"];
+const OPTIONS = { ...COMMON, ...HARNESSES };
 
-/** Parses the arguments of `chat`. Options that the profile's version does not know end with exit code 2. */
-export function parseChatArguments(argv: readonly string[], profile: Profile): ChatArguments {
-  const { values, positionals } = parseFlags(argv, profile);
+type Command = "acp" | "chat";
+
+/** Parses the arguments of a command. Options that the profile's version does not know end with exit code 2. */
+export function parseArguments(command: Command, argv: readonly string[], { traits }: Settings): KiroArguments {
+  const { values, positionals } = parseFlags(argv, traits.hasV3);
   if (positionals.length > 1) throw toUsageError(`unexpected argument '${positionals[1]}' found`);
-  const format = parseChoice("--output-format", values["output-format"], ["text", "stream-json"]);
-  if (format === "stream-json" && values["agent-engine"] === "v1") {
-    throw toExitError(1, "error: --output-format stream-json needs the agent engine v2 or later");
-  }
+  const harness = parseHarness(values) ?? (command === "acp" ? traits.acp : undefined) ?? "v2";
+  if (command === "acp" && harness === "v3") refuseFlags(values);
   return {
-    agent: values.agent ?? values.profile,
+    harness,
+    agent: values.agent,
     model: values.model,
     trust: { all: values["trust-all-tools"] === true, tools: (values["trust-tools"] ?? "").split(",").filter(Boolean) },
-    interactive: isInteractive(values, format),
+    interactive: values["no-interactive"] !== true,
     resume: values.resume === true,
     resumeId: values["resume-id"],
-    format: format ?? "text",
-    listModels: toListing(values["list-models"] === true, values.format),
-    verbose: values.verbose !== undefined,
+    listSessions: values["list-sessions"] === true,
+    ownsLogin: values["auth-method"] === "cli",
     help: values.help === true,
-    deprecatedProfile: values.profile !== undefined,
     input: positionals[0],
   };
 }
 
-function parseFlags(argv: readonly string[], profile: Profile) {
+function parseFlags(argv: readonly string[], hasV3: boolean) {
   // One type for all profiles; a flag that a profile lacks is always undefined.
-  const options = { ...COMMON, ...SECOND_ENGINE, ...STREAM_JSON };
-  const hidden = profile === "q1" ? { ...SECOND_ENGINE, ...STREAM_JSON } : profile === "v2text" ? STREAM_JSON : {};
-  const known = Object.fromEntries(Object.entries(options).filter(([name]) => !(name in hidden))) as typeof options;
+  const options = hasV3 ? OPTIONS : (COMMON as typeof OPTIONS);
   try {
-    return parseArgs({ args: [...argv], options: known, allowPositionals: true });
+    return parseArgs({ args: [...argv], options, allowPositionals: true });
   } catch (error) {
     throw toUsageError(toReason(error));
   }
@@ -82,19 +75,20 @@ function parseFlags(argv: readonly string[], profile: Profile) {
 
 type Flags = ReturnType<typeof parseFlags>["values"];
 
-function isInteractive(values: Flags, format: string | undefined): boolean {
-  return values["no-interactive"] !== true && values["non-interactive"] !== true && format !== "stream-json";
+function parseHarness({ "agent-engine": engine, v2, v3 }: Flags): Harness | undefined {
+  const named = [v2 === true ? "v2" : undefined, v3 === true ? "v3" : undefined, engine].filter(Boolean);
+  const [harness] = named;
+  if (harness === undefined) return undefined;
+  if (named.length === 1 && (harness === "v2" || harness === "v3")) return harness;
+  throw toUsageError(`invalid value '${named.join(" ")}' for '--agent-engine': [possible values: v2, v3]`);
 }
 
-function toListing(listModels: boolean, format: string | undefined): ChatArguments["listModels"] {
-  if (!listModels) return "no";
-  return format === undefined ? "plain" : "json";
-}
+const REFUSED = ["agent", "model", "effort", "trust-all-tools", "trust-tools"] as const;
 
-function parseChoice<T extends string>(flag: string, value: string | undefined, choices: readonly T[]): T | undefined {
-  const choice = choices.find((each) => each === value);
-  if (value === undefined || choice !== undefined) return choice;
-  throw toUsageError(`invalid value '${value}' for '${flag}': [possible values: ${choices.join(", ")}]`);
+function refuseFlags(values: Flags): void {
+  const given = REFUSED.filter((name) => values[name] !== undefined).map((name) => `--${name}`);
+  if (given.length === 0) return;
+  throw toExitError(2, `error: the following arguments are not supported with --agent-engine v3: ${given.join(", ")}`);
 }
 
 /** Creates the error of an invalid command line. */

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Output } from "../output/output.ts";
-import { toTitle } from "../output/text-output.ts";
-import { toShortName, type ToolCall } from "../agent/tools.ts";
+import { toTitle } from "../output/to-title.ts";
+import { toShortName, type ToolCall } from "../agent/tool-call.ts";
+import type { Harness } from "../profile/settings.ts";
 import { toRpcError, type Client, type Params } from "./json-rpc.ts";
 
 export type AcpOutputOptions = {
@@ -9,18 +10,12 @@ export type AcpOutputOptions = {
   readonly sessionId: string;
   /** Stops all that the turn prints */
   readonly signal: AbortSignal;
-  /** Adds a tool to those that need no permission */
-  readonly trust: (tool: string) => void;
+  readonly harness: Harness;
 };
 
-/** An output that knows how its turn ended. */
-export type AcpOutput = Output & { readonly isFinished: () => boolean };
-
 /** Creates the output of a turn over ACP: updates of the session, and requests for permission to use tools. */
-export function createAcpOutput({ client, sessionId, signal, trust }: AcpOutputOptions): AcpOutput {
-  const started = performance.now();
+export function createAcpOutput({ client, harness, sessionId, signal }: AcpOutputOptions): Output {
   let toolCallId = "";
-  let isFinished = false;
 
   async function update(fields: Params): Promise<void> {
     signal.throwIfAborted();
@@ -40,17 +35,16 @@ export function createAcpOutput({ client, sessionId, signal, trust }: AcpOutputO
     return update({ sessionUpdate: "tool_call_update", toolCallId, status, content });
   }
 
+  function reportCredits(): Promise<void> {
+    const kiro = { kind: "turn_completion", promptTurnSummaries: [{ unit: "credit", usage: 0.01 }] };
+    return update({ sessionUpdate: "session_info_update", _meta: { kiro } });
+  }
+
   return {
-    format: "acp",
-    begin: () => client.notify("_kiro.dev/metadata", { sessionId, contextUsagePercentage: 5.3 }),
     text: (text) => update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } }),
     async approve(call) {
       const toolCall = await announce(call);
-      const chosen = toChosen(
-        await client.ask("session/request_permission", { sessionId, toolCall, options: OPTIONS }),
-      );
-      if (chosen === "allow_always") trust(call.name);
-      return chosen === "allow_always" || chosen === "allow_once";
+      return isAllowed(await client.ask("session/request_permission", { sessionId, toolCall, options: OPTIONS }));
     },
     async toolStarted(call, isApproved) {
       if (!isApproved) await announce(call);
@@ -60,17 +54,17 @@ export function createAcpOutput({ client, sessionId, signal, trust }: AcpOutputO
     toolFailed: (_call, reason) => finishTool("failed", reason),
     toolDenied: () => finishTool("failed", "Tool use was denied."),
     async fail(message) {
+      if (harness === "v3" && /rate limit/.test(message)) {
+        await client.notify("_kiro/error/rate_limit", { sessionId, message });
+      }
       throw toRpcError(-32_603, "Internal error", message);
     },
     async finish() {
-      isFinished = true;
-      const turnDurationMs = Math.round(performance.now() - started);
-      const meteringUsage = [{ value: 0.01, unit: "credit" }];
+      if (harness === "v3") return reportCredits();
       signal.throwIfAborted();
-      const facts = { contextUsagePercentage: 5.4, meteringUsage, turnDurationMs };
-      await client.notify("_kiro.dev/metadata", { sessionId, ...facts });
+      const meteringUsage = [{ value: 0.01, unit: "credit" }];
+      await client.notify("_kiro.dev/metadata", { sessionId, contextUsagePercentage: 5.4, meteringUsage });
     },
-    isFinished: () => isFinished,
   };
 }
 
@@ -82,7 +76,7 @@ const OPTIONS = [
   { optionId: "reject_once", name: "No", kind: "reject_once" },
 ] as const;
 
-function toChosen(result: unknown): unknown {
+function isAllowed(result: unknown): boolean {
   const { outcome } = result as { readonly outcome?: { readonly outcome?: string; readonly optionId?: string } };
-  return outcome?.outcome === "selected" ? outcome.optionId : "reject_once";
+  return outcome?.outcome === "selected" && outcome.optionId?.startsWith("allow") === true;
 }

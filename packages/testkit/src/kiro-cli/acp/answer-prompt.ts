@@ -1,24 +1,27 @@
-import type { KiroAgent } from "../agent/agents.ts";
 import { runHooks } from "../agent/hooks.ts";
+import type { KiroAgent } from "../agent/kiro-agent.ts";
 import type { McpServers } from "../agent/mcp-servers.ts";
-import type { ToolTrust } from "../agent/tools.ts";
-import { isExitError } from "../profile/exit-error.ts";
+import type { ToolTrust, V3Policy } from "../agent/decide-tool.ts";
+import { MODELS } from "../profile/models.ts";
+import type { Output } from "../output/output.ts";
 import type { Settings } from "../profile/settings.ts";
 import { reply } from "../script/reply.ts";
-import type { Conversation } from "../state/conversation-store.ts";
-import { createAcpOutput, type AcpOutput } from "./acp-output.ts";
+import type { Conversation } from "../state/conversation.ts";
+import { createAcpOutput } from "./acp-output.ts";
 import { toRpcError, type Client, type Params } from "./json-rpc.ts";
-import { saveSession } from "./session-store.ts";
 
 /** A conversation over ACP, and its present agent and model. */
 export type AcpSession = {
   readonly client: Client;
   readonly settings: Settings;
   readonly servers: McpServers;
+  readonly runsHooks: boolean;
+  readonly save: (conversation: Conversation) => void;
   agent: KiroAgent;
   /** `undefined` leaves the choice to the agent's file */
   model: string | undefined;
-  trust: ToolTrust;
+  readonly trust: ToolTrust;
+  v3: V3Policy | undefined;
   conversation: Conversation;
   /** Ends the running turn */
   cancel: () => void;
@@ -31,9 +34,9 @@ export async function answerPrompt(session: AcpSession, params: Params): Promise
   const cancelled = new Promise<void>((resolve) => (session.cancel = resolve));
   const output = createAcpOutput({
     client: session.client,
+    harness: session.settings.harness,
     sessionId: session.conversation.id,
     signal: cancelling.signal,
-    trust: (tool) => (session.trust = { ...session.trust, tools: [...session.trust.tools, tool] }),
   });
   const turn = runTurn(session, { text, output });
   turn.catch(() => undefined);
@@ -48,32 +51,26 @@ function toText(prompt: unknown): string {
   return blocks.map((block) => block.text ?? "").join("");
 }
 
-type AskedTurn = { readonly text: string; readonly output: AcpOutput };
+type AskedTurn = { readonly text: string; readonly output: Output };
 
 async function runTurn(session: AcpSession, { output, text }: AskedTurn): Promise<void> {
   const { agent, conversation, settings } = session;
   const model = session.model ?? agent.model ?? "auto";
-  if (!settings.models.includes(model)) throw toRpcError(-32_603, "Internal error", `Model '${model}' does not exist.`);
-  await runHooks(agent, "userPromptSubmit", text);
-  await output.begin();
-  try {
-    await reply({
-      prompt: text,
-      agent,
-      model,
-      trust: session.trust,
-      conversation,
-      settings,
-      output,
-      connections: session.servers.connections,
-      save(answer) {
-        const history = [...conversation.history, { prompt: text, answer }];
-        session.conversation = { ...conversation, agent: agent.name, model, history };
-        saveSession(session.conversation);
-      },
-    });
-  } catch (error) {
-    // The content filter ends a turn like any other.
-    if (!isExitError(error) || !output.isFinished()) throw error;
-  }
+  if (!MODELS.includes(model)) throw toRpcError(-32_603, "Internal error", `Model '${model}' does not exist.`);
+  if (session.runsHooks) await runHooks(agent, "userPromptSubmit");
+  await reply({
+    prompt: text,
+    agent,
+    model,
+    policy: session,
+    conversation,
+    settings,
+    output,
+    connections: session.servers.connections,
+    save(answer) {
+      const history = [...conversation.history, { prompt: text, answer }];
+      session.conversation = { ...conversation, agent: agent.name, model, history };
+      session.save(session.conversation);
+    },
+  });
 }
