@@ -22,14 +22,14 @@ export type BuildImageOptions = {
 export async function runBuildImage(options: BuildImageOptions, host: Host): Promise<number> {
   const { context, network, presets, tag } = options;
   refuseBadTag(tag);
-  const contextDir = findContext(context, host);
+  const recipe = findRecipe(context, host);
   const buildArgs = withPrograms(presets, Object.fromEntries(options.buildArgs.map(parseBuildArg)));
-  if (presets.length > 0) refuseOldRecipe(contextDir);
+  if (presets.length > 0) refuseOldRecipe(recipe);
   const { buildSandboxImage } = await import("@budgie/runner-docker");
   const progress = createProgress(host);
   const { failure, imageId } = await buildSandboxImage({
+    ...recipe,
     tag,
-    contextDir,
     buildArgs,
     network,
     home: host.home,
@@ -56,18 +56,22 @@ function refuseBadTag(tag: string): void {
   );
 }
 
-const DOCKERFILE = "Dockerfile";
+type Recipe = { readonly contextDir: string; readonly dockerfile: string };
+
+// A folder with both has the second for a program of its own.
+const NAMES = ["Dockerfile.sandbox", "Dockerfile"] as const;
 
 // The bundle's copy of the checkout's build context
 const OWN = fileURLToPath(new URL("../../dist/bundle/sandbox-image", import.meta.url));
 
-/** Finds the build context: the named folder, or budgie's own. */
-function findContext(context: string | undefined, host: Host): string {
-  const folder = context === undefined ? OWN : toAbsolutePath(context, host);
-  if (existsSync(join(folder, DOCKERFILE))) return folder;
+/** Finds the build context, which is the named folder or budgie's own, and the image's file in it. */
+function findRecipe(context: string | undefined, host: Host): Recipe {
+  const contextDir = context === undefined ? OWN : toAbsolutePath(context, host);
+  const dockerfile = NAMES.find((name) => existsSync(join(contextDir, name)));
+  if (dockerfile !== undefined) return { contextDir, dockerfile };
   throw new BudgieError(
     "CONFIG_INVALID",
-    `There is no ${DOCKERFILE} in "${folder}". Name the folder that has it with --context.`,
+    `There is no ${NAMES.join(" or ")} in "${contextDir}". Name the folder that has one with --context.`,
   );
 }
 
@@ -102,8 +106,8 @@ function toPackage(name: AgentPresetName): string {
 }
 
 /** Throws for a Dockerfile without this build argument, which would build an image without the programs. */
-function refuseOldRecipe(contextDir: string): void {
-  const file = join(contextDir, DOCKERFILE);
+function refuseOldRecipe({ contextDir, dockerfile }: Recipe): void {
+  const file = join(contextDir, dockerfile);
   if (readFileSync(file, "utf8").includes(PACKAGES)) return;
   throw new BudgieError("CONFIG_INVALID", `"${file}" takes no build argument ${PACKAGES}, which --with needs.`);
 }

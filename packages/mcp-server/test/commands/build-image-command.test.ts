@@ -1,6 +1,7 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createFakeEngine } from "../../../runner-docker/test/helpers/fake-engine.ts";
+import { createFakeEngine, type FakeEngine } from "../../../runner-docker/test/helpers/fake-engine.ts";
 import { createInstallUser } from "./install/create-install-user.ts";
 import { createBudgieUser } from "../helpers/start-budgie.ts";
 
@@ -37,21 +38,30 @@ describe("budgie build-image", () => {
     });
   });
 
+  it.each([
+    [["Dockerfile"], "Dockerfile"],
+    [["Dockerfile.sandbox"], "Dockerfile.sandbox"],
+    [["Dockerfile", "Dockerfile.sandbox"], "Dockerfile.sandbox"],
+  ])("builds, of a context with %j, %s", async (names, built) => {
+    await using user = await createBudgieUser();
+    await using engine = await createRefusingEngine();
+    for (const name of names) writeFileSync(join(user.workspace, name), "FROM scratch\n");
+
+    await user.command(["build-image", "--context", user.workspace], engine.hostEnv);
+
+    expect(toBuildQuery(engine).get("dockerfile")).toBe(built);
+  });
+
   it("asks for the packages of presets, on a base with npm, in the network that was named", async () => {
     await using user = await createBudgieUser();
-    await using engine = await createFakeEngine({
-      "GET /version": { ApiVersion: "1.41" },
-      "GET /info": {},
-      "POST /build": [{ status: 400, body: { message: "no" } }],
-    });
+    await using engine = await createRefusingEngine();
 
     await user.command(
       ["build-image", "--with", "codex,qwen", "--network", "host", "--build-arg", "NPM_PACKAGES=is-odd@3.0.1"],
       engine.hostEnv,
     );
 
-    const build = engine.requests.find((request) => request.startsWith("POST /build?")) ?? "";
-    const query = new URLSearchParams(build.slice(build.indexOf("?")));
+    const query = toBuildQuery(engine);
     expect(query.get("networkmode")).toBe("host");
     expect(JSON.parse(query.get("buildargs") ?? "")).toEqual({
       BASE_IMAGE: "node:22-bookworm-slim",
@@ -59,3 +69,14 @@ describe("budgie build-image", () => {
     });
   });
 });
+
+/** Creates an engine that records a build's options, and builds nothing. */
+function createRefusingEngine(): Promise<FakeEngine> {
+  const refusal = { status: 400, body: { message: "no" } };
+  return createFakeEngine({ "GET /version": { ApiVersion: "1.41" }, "GET /info": {}, "POST /build": [refusal] });
+}
+
+function toBuildQuery({ requests }: FakeEngine): URLSearchParams {
+  const build = requests.find((request) => request.startsWith("POST /build?")) ?? "";
+  return new URLSearchParams(build.slice(build.indexOf("?")));
+}
