@@ -114,7 +114,7 @@ function refuseOldRecipe({ contextDir, dockerfile }: Recipe): void {
 
 type Progress = { readonly tell: (line: string) => void; readonly clear: () => void };
 
-/** Creates the output. A terminal keeps only the steps, and shows their output in one changing line. */
+/** Creates the output. A terminal keeps only steps and notes, and shows the steps' output in one changing line. */
 function createProgress({ columns, stdout }: Host): Progress {
   if (columns === undefined) return { tell: (line) => void stdout.write(`${line}\n`), clear: () => undefined };
   const clear = (): void => void stdout.write("\r\u001B[2K");
@@ -122,7 +122,7 @@ function createProgress({ columns, stdout }: Host): Progress {
     tell(text) {
       for (const line of text.split(/[\r\n]+/)) {
         clear();
-        stdout.write(line.startsWith("Step ") ? `${line}\n` : line.slice(0, columns - 1));
+        stdout.write(/^(?:Step|Note:) /.test(line) ? `${line}\n` : line.slice(0, columns - 1));
       }
     },
     clear,

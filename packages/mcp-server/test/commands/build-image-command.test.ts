@@ -1,7 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { createFakeEngine, type FakeEngine } from "../../../runner-docker/test/helpers/fake-engine.ts";
+import { runBuildImage } from "../../src/commands/build-image-command.ts";
+import { toSilentHost } from "../helpers/to-silent-host.ts";
 import { createInstallUser } from "./install/create-install-user.ts";
 import { createBudgieUser } from "../helpers/start-budgie.ts";
 
@@ -50,6 +53,27 @@ describe("budgie build-image", () => {
     await user.command(["build-image", "--context", user.workspace], engine.hostEnv);
 
     expect(toBuildQuery(engine).get("dockerfile")).toBe(built);
+  });
+
+  it("keeps steps and notes on a terminal, and shows the rest in one line", async () => {
+    await using user = await createBudgieUser();
+    const stdout = new PassThrough();
+    await using engine = await createFakeEngine({
+      "GET /version": { ApiVersion: "1.41" },
+      "GET /info": {},
+      "POST /build": { stream: "Step 1/2 : RUN true\nmuch output\nNote: no V3\nStep 2/2 : RUN true\nmore\n" },
+      "GET /images/own/json": { Id: "sha256:abc" },
+    });
+    const options = { tag: "own", buildArgs: [], context: undefined, presets: [], network: undefined };
+    const { home } = user.host;
+    const host = toSilentHost({ cwd: home, home, env: engine.hostEnv, stdout, columns: 80 });
+
+    await runBuildImage(options, host);
+
+    const shown = String(stdout.read())
+      .split("\n")
+      .map((line) => line.split("\u001B[2K").at(-1));
+    expect(shown).toEqual(["Step 1/2 : RUN true", "Note: no V3", "Step 2/2 : RUN true", "Built own (sha256:abc).", ""]);
   });
 
   it("asks for the packages of presets, on a base with npm, in the network that was named", async () => {
