@@ -1,7 +1,8 @@
 import { rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createFakeEngine } from "../../../../runner-docker/test/helpers/fake-engine.ts";
+import { kiroCliPath } from "@budgie/testkit";
 import { createBudgieUser } from "../../helpers/start-budgie.ts";
 
 const WHOLE = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuota: true };
@@ -33,7 +34,8 @@ describe("budgie doctor", () => {
     const info = { ...WHOLE, SecurityOptions: ["name=seccomp,profile=default"] };
     await using fake = await createFakeEngine({ "GET /version": { ApiVersion: "1.41" }, "GET /info": info });
 
-    const { exitCode, stdout } = await user.command(["doctor"], { ...fake.hostEnv, BUDGIE_AGENT_TIMOUT: "1m" });
+    const env = { ...fake.hostEnv, BUDGIE_AGENT_TIMOUT: "1m", PATH: dirname(kiroCliPath) };
+    const { exitCode, stdout } = await user.command(["doctor"], env);
 
     expect(exitCode).toBe(3);
     expect(stdout).toContain("note    variable   The variable BUDGIE_AGENT_TIMOUT is not one of budgie's");
@@ -67,6 +69,14 @@ describe("budgie doctor", () => {
 
     expect(stdout).toMatch(/^failed {2}login {6}.*run "kiro-cli login"$/m);
     expect(stdout).toMatch(/^failed {2}agents {5}none, in ".*": the description of one must begin with "sub-agent:"$/m);
+  });
+
+  it("installs kiro-cli, where there is none, before it logs in", async () => {
+    await using user = await createBudgieUser({ login: false });
+
+    const { stdout } = await user.command(["doctor"], { ...NO_ENGINE, PATH: user.workspace });
+
+    expect(stdout).toContain("\n  curl -fsSL https://cli.kiro.dev/install | bash && kiro-cli login\n");
   });
 
   it("names an agent whose tool would have another's name as left out, and not among those on offer", async () => {
