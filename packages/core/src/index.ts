@@ -34,6 +34,7 @@ export { DEFAULT_TEXT_LIMITS, type TextLimits } from "./protocol/clean-answers.t
 export { createKiroAcpProtocol, type CreateAcp, type KiroAcpProgram } from "./kiro/kiro-acp-protocol.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { findAgentFiles } from "./kiro/agent-files.ts";
+export { parseKiroHelp, type HarnessFlags, type KiroEngine } from "./kiro/parse-kiro-help.ts";
 export { KIRO_HIDDEN_PATHS } from "./kiro/kiro-hidden-paths.ts";
 export { toSharedProjections, type KiroModels } from "./kiro/kiro-command.ts";
 export { createOmissions, type Omissions } from "./text/omissions.ts";
