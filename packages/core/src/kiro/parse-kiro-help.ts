@@ -11,7 +11,7 @@ export type HarnessFlags = {
 /** A value of `--agent-engine`. */
 export type KiroEngine = (typeof ENGINES)[number];
 
-const ENGINES = ["v1", "v2", "v3"] as const;
+export const ENGINES = ["v1", "v2", "v3"] as const;
 // A hundred times the help of a known version
 const LONGEST_CHARACTERS = 256 * 1024;
 
