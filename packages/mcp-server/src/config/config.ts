@@ -201,6 +201,7 @@ function toAccess(
         timeoutMs,
       },
       sections: agents,
+      programs: new Set(configuredAgents.flatMap(({ name, program }) => (program === undefined ? [] : [name]))),
       file,
       sandbox,
     }),
