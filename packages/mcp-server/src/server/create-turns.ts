@@ -57,6 +57,9 @@ export type TurnsOptions = {
   readonly reportAgents?: (line: string) => void;
 };
 
+// A client that has just started has other work for the machine. A turn before that asks at once.
+const ASK_AFTER_MS = 1000;
+
 /** Creates the parts that run turns with this runner. Throws for agents and options that do not fit. */
 export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const { host, origin, owner, reportAgents: report = host.report, runner } = options;
@@ -118,6 +121,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   owner.answer(liveRuns.answer);
 
   async function close(): Promise<void> {
+    clearTimeout(asking);
     sweeper.stop();
     kagent?.close();
     await Promise.all([runner.close(), elsewhere?.close()]);
@@ -128,11 +132,12 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     await owner.release();
   }
 
+  let asking: NodeJS.Timeout | undefined;
   function prepare(): void {
     if (runner.ahead === undefined) return;
     runner.ahead.prepare();
     const hasKiros = catalog.agents().some(({ program, remote }) => program === undefined && remote === undefined);
-    if (hasKiros) void findFlags();
+    if (hasKiros) asking ??= setTimeout(() => void findFlags(), ASK_AFTER_MS).unref();
   }
 
   const follow = (client: () => string | undefined): RunTurn => liveRuns.follow(runTurn, client);
