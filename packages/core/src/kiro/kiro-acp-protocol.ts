@@ -5,7 +5,7 @@ import type { OnOutput, Protocol, ProtocolTurn } from "../protocol/protocol.ts";
 import type { Command, Exit, RunnerSession } from "../runner/runner.ts";
 import { findTurnFiles } from "./agent-files.ts";
 import { toKiroAcpCommand, toKiroEnv, toModel, toV2AcpFlags, type KiroAcpProgram } from "./kiro-command.ts";
-import { findFlagsFor } from "./kiro-flags.ts";
+import { findFlagsFor } from "./help/kiro-flags.ts";
 import { toKiroAcpFailure } from "./kiro-failure.ts";
 import type { KiroOptions } from "./kiro-protocol.ts";
 import { createTransportCheck } from "./session-protocol.ts";

@@ -7,7 +7,7 @@ import type { Agent } from "../agents/agent.ts";
 import type { ProtocolTurn } from "../protocol/protocol.ts";
 import { findTurnFiles } from "./agent-files.ts";
 import { toKiroEnv, toKiroV3Command, toModel, type KiroAcpProgram } from "./kiro-command.ts";
-import { findFlagsFor, type KiroFlags } from "./kiro-flags.ts";
+import { findFlagsFor, type KiroFlags } from "./help/kiro-flags.ts";
 import type { KiroOptions } from "./kiro-protocol.ts";
 import { toCustomAgent } from "./v3/custom-agent.ts";
 import { readPromptText } from "./v3/prompt-text.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { KiroFlags } from "../../src/kiro/kiro-flags.ts";
+import type { KiroFlags } from "../../src/kiro/help/kiro-flags.ts";
 import {
   toKiroAcpCommand,
   toKiroCommand,
