@@ -75,7 +75,7 @@ describe("budgie --sandbox", () => {
     const answer = await ask("shell-worker", { prompt: `[[run: ${script}]]` });
 
     const why = 'names: "file://~/.kiro/settings/*" (it may hold secrets).';
-    expect(toText(answer)).toMatch(/^a rolea notea note.*Read-only file system\n.*No such file/);
+    expect(toText(answer)).toMatch(/^a rolea notea note.*Read-only file system\ncli\.json$/);
     expect(answer.structuredContent?.["warnings"]).toContainEqual(expect.stringContaining(why));
     expect(stderr()).toContain(why);
   });

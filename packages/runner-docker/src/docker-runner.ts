@@ -3,8 +3,10 @@ import { homedir, platform } from "node:os";
 import { join } from "node:path";
 import pLimit, { type LimitFunction } from "p-limit";
 import {
+  BudgieError,
   createSessionId,
   DEFAULT_LIMITS,
+  type Command,
   type Limits,
   type Owner,
   type Runner,
@@ -27,6 +29,7 @@ import type { LookInto } from "./container-files/look-into.ts";
 import type { HostEnvironment } from "./engine/find-engine.ts";
 import { findAgentProgram } from "./image/find-agent-program.ts";
 import { findImage, type SandboxImage } from "./image/find-image.ts";
+import { printInImage } from "./image/print-in-image.ts";
 import type { ProxyPlacement, StartProxy } from "./proxy/start-proxy.ts";
 import { listSessions } from "./maintenance/list-sessions.ts";
 import type { Login } from "./login/login.ts";
@@ -109,6 +112,8 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
   // More simultaneous starts than twice the cores only slow each of them down.
   const starting = pLimit(Math.max(2, 2 * engine.cpus));
   let context: SandboxContext | undefined;
+  const closed = new AbortController();
+  const printing = new Set<Promise<unknown>>();
   const ahead = createAhead<DockerSession, LaunchedTurn>({
     turns: toTurnsAhead(engine, options),
     untilQuiet: (signal) => untilQuiet(starting, signal),
@@ -145,6 +150,19 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
     return { ...session, start };
   }
 
+  async function print(command: Command["argv"]): Promise<string> {
+    await options.owner.hold();
+    const { owner, runtime } = options;
+    const given = { image, command, user, owner: owner.record, runtime, signal: closed.signal };
+    const printed = printInImage(engine, given);
+    const ended = printed.then(
+      () => undefined,
+      () => undefined,
+    );
+    printing.add(ended);
+    return printed.finally(() => printing.delete(ended));
+  }
+
   function endSession(session: DockerSession, signal: AbortSignal): Promise<void> {
     return options.keepSessionsMs === undefined ? session.remove() : session.suspend(signal);
   }
@@ -154,6 +172,8 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
     notices: [...toUserNotices(caller, engine.users), ...toProtectionNotices(engine.protections)],
     guarded: toGuarded(engine, options),
     capacity: { cpus: engine.cpus, memoryBytes: engine.memoryBytes },
+    imageId: image.id,
+    print,
     ...((options.ahead ?? 0) > 0 ? { ahead: runnerAhead } : {}),
     openSession: (id, { isKept = true } = {}) => openOnce(id, isKept ? "new" : "passing"),
     resumeSession: (id) => openOnce(id, "kept"),
@@ -163,9 +183,15 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
       return translated(garbage, image.name);
     },
     async close() {
+      closed.abort(new BudgieError("CANCELLED", "budgie is shutting down."));
       const signal = AbortSignal.timeout(CLEARING_LIMIT_MS);
       const endings = [...sessions.values()].map((session) => session.then((opened) => endSession(opened, signal)));
-      const results = await Promise.allSettled([...endings, ahead.session.close(), engine.pendingRemovals.close()]);
+      const results = await Promise.allSettled([
+        ...endings,
+        ...printing,
+        ahead.session.close(),
+        engine.pendingRemovals.close(),
+      ]);
       // Even if the rest failed, since a login may be in there.
       rmSync(scratchDir, { recursive: true, force: true });
       await context?.proxySockets.close();

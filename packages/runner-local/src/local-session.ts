@@ -120,12 +120,12 @@ async function checkHome(home: string): Promise<void> {
 
 /** Rejects a home with a folder that the command hides: programs read it, so a turn could give the next one more tools. */
 async function rejectPlanted(home: string, command: Command): Promise<void> {
-  const paths = toHidden(command).ofHome.map((folder) => join(home, folder));
+  const paths = Object.keys(toHidden(command).ofHome).map((folder) => join(home, folder));
   const found = await Promise.all(paths.map((path) => lstat(path).catch(() => undefined)));
   const planted = paths.find((_, index) => found[index] !== undefined);
   if (planted === undefined) return;
   throw new BudgieError(
     "SESSION_UNUSABLE",
-    `The agent made "${planted}", which would redefine agents. Begin a new session.`,
+    `The agent made "${planted}", from which its next turn could take other agents, tools or settings. Begin a new session.`,
   );
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { createSessionId } from "@budgie/core";
+import { createSessionId, KIRO_HIDDEN_PATHS } from "@budgie/core";
 import { describe, expect, it } from "vitest";
 import { createLocalPlace, hasProcessTable } from "./helpers/local-place.ts";
 
@@ -52,6 +52,26 @@ describe("createLocalRunner", () => {
     expect(record).toContain(boot);
     expect(session.id).toBe(id);
   });
+
+  it.each(["agents", "hooks", "settings", "workflows", "workspace-roots"])(
+    "runs no further turn of a session whose agent made .kiro/%s, where Kiro would look for it",
+    async (name) => {
+      await using place = createLocalPlace();
+      const session = await place.createRunner().runner.openSession(createSessionId());
+      const command = { env: {}, projections: [], hidden: KIRO_HIDDEN_PATHS };
+      const turn = async (...argv: [string, ...string[]]) => {
+        const process = await session.start({ ...command, argv }, { directory: place.workspace, input: "" });
+        return await process.exit;
+      };
+
+      expect(await turn("mkdir", "-p", ".kiro/steering")).toMatchObject({ exitCode: 0 });
+      expect(await turn("mkdir", `.kiro/${name}`)).toMatchObject({ exitCode: 0 });
+      await expect(turn("true")).rejects.toMatchObject({
+        code: "SESSION_UNUSABLE",
+        message: expect.stringContaining(`.kiro/${name}"`),
+      });
+    },
+  );
 
   it("keeps no home that is to end with its owner", async () => {
     await using place = createLocalPlace();

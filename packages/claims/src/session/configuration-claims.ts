@@ -43,12 +43,14 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-definition",
-    promise: "Neither a repository nor an agent can define an agent, MCP servers or hooks for a later turn.",
+    promise:
+      "Neither a repository nor an agent can define an agent, MCP servers, settings, hooks or workflows for a later turn.",
     protections: ["hidden-agents", "verified-mounts"],
     probes: [
       toHiddenProbe("see an agent that the repository defines", ".kiro/agents/reviewer.json"),
       toHiddenProbe("see MCP servers that the repository defines", ".kiro/settings/mcp.json"),
       toHiddenProbe("see hooks that the repository defines", ".kiro/hooks/start.json"),
+      toHiddenProbe("see a workflow that the repository defines", ".kiro/workflows/review.md"),
       toHiddenProbe("see an agent that the repository defines in .amazonq", ".amazonq/cli-agents/reviewer.json"),
       toHiddenProbe("see MCP servers that the repository defines in .amazonq", ".amazonq/mcp.json"),
       inSandbox("add an agent to those of the repository", async (lab) => ({
@@ -69,14 +71,11 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
         const { exit } = await lab.run(["/bin/sh", "-c", leave], { directory });
         return exit.exitCode === 0 ? { directory, script: toFind(".kiro") } : `untried "it could not be left"`;
       }),
-      inSandbox("leave an agent in its home for the next turn", async (lab) => {
-        const session = await lab.open();
-        const leave = `cd "$HOME/.kiro" && mv agents "$HOME/was" || mv "$HOME/.kiro" "$HOME/was"
-          mkdir -p "$HOME/.kiro/agents" && echo '${PLANTED}' >"$HOME/.kiro/agents/mine.json"`;
-        const { exit } = await lab.run(["/bin/sh", "-c", leave], { session });
-        if (exit.exitCode !== 0) return `untried "it could not be left"`;
-        return { session, script: toFind('"$HOME/.kiro/agents"') };
-      }),
+      toHomeProbe("leave an agent in its home for the next turn", "agents/mine.json"),
+      toHomeProbe("leave MCP servers in its home for the next turn", "settings/mcp.json"),
+      toHomeProbe("leave hooks in its home for the next turn", "hooks/start.json"),
+      toHomeProbe("leave a workflow in its home for the next turn", "workflows/review.md"),
+      toHomeProbe("leave permissions in its home for the next turn", "workspace-roots/mine/permissions.yaml"),
     ],
   },
   {
@@ -125,6 +124,17 @@ function toSteeringProbe(name: string, place: string, change: string): Probe {
 
 function toHiddenProbe(name: string, path: string): Probe {
   return inSandbox(name, async (lab) => ({ directory: await plant(lab, path), script: toFind(".kiro .amazonq") }));
+}
+
+function toHomeProbe(name: string, path: string): Probe {
+  const [folder, file] = [dirname(path), `"$HOME/.kiro/${path}"`];
+  return inSandbox(name, async (lab) => {
+    const session = await lab.open();
+    const leave = `cd "$HOME/.kiro" && mv ${folder} "$HOME/was" || mv "$HOME/.kiro" "$HOME/was"
+      mkdir -p "$HOME/.kiro/${folder}" && echo '${PLANTED}' >${file}`;
+    const { exit } = await lab.run(["/bin/sh", "-c", leave], { session });
+    return exit.exitCode === 0 ? { session, script: toFind(file) } : `untried "it could not be left"`;
+  });
 }
 
 function toFind(places: string): string {

@@ -6,7 +6,8 @@ import { openRawSession } from "../helpers/raw-session.ts";
 describeClaims(CLAIM_GROUPS["read-only"], {
   removals: {
     "hidden-agents": ({ HostConfig }) => {
-      const isHiding = /^\/workspace\/\.(?:kiro|amazonq)(?:\/|$)|^\/home\/agent\/\.kiro\/agents$/;
+      const isHiding =
+        /^\/workspace\/\.(?:kiro|amazonq)(?:\/|$)|^\/home\/agent\/\.kiro\/(?:agents|hooks|settings|workflows|workspace-roots)$/;
       HostConfig.Mounts = HostConfig.Mounts?.filter(({ Target }) => !isHiding.test(Target)) ?? [];
     },
   },

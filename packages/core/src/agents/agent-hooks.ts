@@ -12,17 +12,31 @@ export type AgentHook = {
 };
 
 // Only Kiro validates an agent file: budgie skips entries that it does not understand.
-const hooksSchema = z.record(z.string(), z.array(z.unknown()).catch([])).catch({});
-const hookSchema = z.looseObject({ command: z.string() });
+const text = z.string().optional().catch(undefined);
+const hookSchema = z
+  .looseObject({
+    trigger: text,
+    command: text,
+    action: z.looseObject({ command: text }).optional().catch(undefined),
+    enabled: z.unknown().optional(),
+  })
+  .transform(({ action, command, enabled, trigger }) => ({
+    trigger,
+    command: enabled === false ? undefined : (command ?? action?.command),
+  }));
 
-/** Lists the hooks of an agent file. */
+/** Lists the enabled hooks of an agent file, which has a list of them by trigger, or since Kiro 2.37 one list that names triggers. */
 export function toAgentHooks(hooks: unknown): readonly AgentHook[] {
-  return Object.entries(hooksSchema.parse(hooks)).flatMap(([trigger, entries]) =>
-    entries.flatMap((entry) => {
-      const { data } = hookSchema.safeParse(entry);
-      return data === undefined ? [] : [{ trigger, command: data.command }];
-    }),
+  if (Array.isArray(hooks)) return hooks.flatMap((entry) => toHooks(entry));
+  return Object.entries(Object(hooks) as Readonly<Record<string, unknown>>).flatMap(([trigger, entries]) =>
+    Array.isArray(entries) ? entries.flatMap((entry) => toHooks(entry, trigger)) : [],
   );
+}
+
+function toHooks(entry: unknown, listedAs?: string): readonly AgentHook[] {
+  const { command, trigger: named } = hookSchema.safeParse(entry).data ?? {};
+  const trigger = listedAs ?? named;
+  return command === undefined || trigger === undefined ? [] : [{ trigger, command }];
 }
 
 // Keeps the result short, since a model reads it.
@@ -60,7 +74,7 @@ type Silenced = AgentHook & {
   readonly isOfHome: boolean;
 };
 
-const HIDDEN = /(?<home>~\/|\$HOME\/|\$\{HOME\}\/)?\.kiro\/+(?<name>agents|hooks|settings)(?![\w.-])/;
+const HIDDEN = /(?<home>~\/|\$HOME\/|\$\{HOME\}\/)?\.kiro\/+(?<name>agents|hooks|settings|workflows)(?![\w.-])/;
 
 function toHidden(hook: AgentHook): Silenced | undefined {
   const { home, name } = HIDDEN.exec(hook.command)?.groups ?? {};
@@ -77,7 +91,7 @@ async function isThere({ isOfHome, place }: Silenced, directory: string): Promis
 }
 
 function isGuard({ trigger }: AgentHook): boolean {
-  return trigger.toLowerCase() === "pretooluse";
+  return trigger.toLowerCase().replaceAll(/[-_]/g, "") === "pretooluse";
 }
 
 function toWarning(hook: Silenced): string {

@@ -44,6 +44,11 @@ function readFields(text: string, path: string): unknown {
   }
 }
 
+/** Returns true if a text may begin with frontmatter, also for a parser that is more lenient than budgie's. */
+export function beginsFrontmatter(text: string): boolean {
+  return text.trimStart().startsWith("---");
+}
+
 /** Formats an agent's description and capabilities for an orchestrator. */
 export function toEnhancedDescription(description: string, profile: AgentProfile | undefined): string {
   return toParagraphs([profile?.description?.trim() || description, section("Capabilities", profile?.capabilities)]);

@@ -8,6 +8,7 @@ import { sanitizeText } from "../text/sanitize-text.ts";
 import { truncateText } from "../text/text.ts";
 import { expandGlob, toFixedPart } from "./expand-glob.ts";
 import { toAgentProjections } from "./kiro-command.ts";
+import { mayHoldSecrets } from "./may-hold-secrets.ts";
 
 /** The files of one agent in a sandbox. */
 export type AgentFiles = {
@@ -80,8 +81,11 @@ function find(named: NamedFile, agent: Owner, place: AgentFilesPlace): readonly 
   });
 }
 
-function isShownAnyway({ of, path, uri }: NamedFile, { file }: Owner, { home, shared }: AgentFilesPlace): boolean {
+function isShownAnyway(named: NamedFile, { file, shown }: Owner, { home, shared }: AgentFilesPlace): boolean {
+  const { of, path, uri } = named;
   const start = uri.slice(uri.indexOf("://") + 3);
+  // A copy without the tokens of its servers may stand in its place, in the home alone.
+  if (path === file) return shown === undefined || start.startsWith("~/");
   if (of === "prompt" && start.startsWith("/")) return true;
   const beside = { source: dirname(file), home: ".kiro/agents" };
   const folders = of === "prompt" ? [beside, ...shared] : shared;
@@ -119,7 +123,7 @@ const SECRET = "it may hold secrets";
 function judge(file: string, kiroDir: string): readonly Judged[] {
   try {
     const [real, realDir] = [realpathSync(file), realpathSync(kiroDir)];
-    return [{ file, why: findReason(real, realDir, isSecret(file, kiroDir)) }];
+    return [{ file, why: findReason(real, realDir, mayHoldSecrets(file, kiroDir)) }];
   } catch {
     return [];
   }
@@ -127,25 +131,10 @@ function judge(file: string, kiroDir: string): readonly Judged[] {
 
 function findReason(real: string, kiroDir: string, isNamedSecret: boolean): string | undefined {
   const found = statSync(real);
-  if (!isWithin(real, kiroDir)) return "a symlink leads out of ~/.kiro";
+  if (!isWithin(real, kiroDir)) return isNamedSecret && found.isFile() ? SECRET : "a symlink leads out of ~/.kiro";
   if (!found.isFile()) return NO_FILE;
-  if (isNamedSecret || isSecret(real, kiroDir)) return SECRET;
+  if (isNamedSecret || mayHoldSecrets(real, kiroDir)) return SECRET;
   return found.size > LARGEST_BYTES ? `it is larger than ${LARGEST_BYTES / 2 ** 20} MiB` : undefined;
-}
-
-// Settings hold tokens of MCP servers, and would change how Kiro works. `sub-agents` has the homes of sessions.
-const SECRET_FOLDERS = /^(?:hooks|logs|session-index|sessions|settings|sub-agents(?!\/prompts\/))(?:\/|$)/i;
-const SECRET_NAMES = /^\.|^mcp\.json$|\.(?:db|env|key|p12|pem|pfx|sqlite3?)$/i;
-
-/** Returns true if a file below `~/.kiro` may hold secrets, judging by its name. An agent file may hold some in its MCP servers. */
-function isSecret(path: string, kiroDir: string): boolean {
-  if (!isWithin(path, kiroDir)) return false;
-  const below = relative(kiroDir, path);
-  return (
-    /^agents\/.*\.json$/is.test(below) ||
-    SECRET_FOLDERS.test(below) ||
-    below.split("/").some((name) => SECRET_NAMES.test(name))
-  );
 }
 
 // Keeps the result short, since a model reads it.

@@ -23,12 +23,37 @@ describe("toAgentHooks", () => {
     expect(toAgentHooks(hooks)).toEqual([GUARD, SPAWN]);
   });
 
-  it.each([[undefined], [null], ["text"], [[]], [{ preToolUse: "text" }], [{ preToolUse: [null, { command: 1 }] }]])(
-    "finds none in %j, which only Kiro can judge",
-    (hooks) => {
-      expect(toAgentHooks(hooks)).toEqual([]);
-    },
-  );
+  it("lists the commands of hooks that name their trigger, as Kiro writes them since 2.37", () => {
+    const hooks = [
+      { trigger: "PreToolUse", matcher: "fs_write", command: GUARD.command },
+      { name: "context", trigger: "agentSpawn", action: { type: "command", command: SPAWN.command }, enabled: true },
+      { trigger: "agentSpawn", action: { type: "agent", prompt: "Review." } },
+      { command: "no trigger" },
+      null,
+    ];
+
+    expect(toAgentHooks(hooks)).toEqual([{ ...GUARD, trigger: "PreToolUse" }, SPAWN]);
+  });
+
+  it("leaves out hooks that are not enabled", () => {
+    const off = { command: GUARD.command, enabled: false };
+
+    expect(toAgentHooks({ preToolUse: [off] })).toEqual([]);
+    expect(toAgentHooks([{ ...off, trigger: "preToolUse" }])).toEqual([]);
+  });
+
+  it.each([
+    [undefined],
+    [null],
+    ["text"],
+    [[]],
+    [{ preToolUse: { command: "x" } }],
+    [["text", 1]],
+    [{ preToolUse: "text" }],
+    [{ preToolUse: [null, { command: 1 }] }],
+  ])("finds none in %j, which only Kiro can judge", (hooks) => {
+    expect(toAgentHooks(hooks)).toEqual([]);
+  });
 });
 
 describe("listHideableHooks", () => {
@@ -43,6 +68,17 @@ describe("listHideableHooks", () => {
 });
 
 describe("findSilencedHooks", () => {
+  it.each(["preToolUse", "PreToolUse", "pre_tool_use"])(
+    "warns of a guard in a list of hooks with the trigger %s",
+    async (trigger) => {
+      const hooks = toAgentHooks([{ trigger, action: { command: ".kiro/workflows/guard.sh" } }]);
+
+      expect(await findSilencedHooks(hooks, createRepository(".kiro/workflows"))).toEqual([
+        expect.stringContaining(`The guard hook ".kiro/workflows/guard.sh" (${trigger}) did not run`),
+      ]);
+    },
+  );
+
   it.each([["cd .kiro/hooks && ./guard.sh"], ['"$PWD/.kiro/hooks"/guard.sh'], ["sh .kiro//hooks/guard.sh"]])(
     "recognises a guard that begins as %s",
     async (command) => {

@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findAgentFiles, loadAgents, toSharedProjections } from "@budgie/core";
-import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+import { findAgentFiles } from "@budgie/core";
+import { createUser } from "./kiro-user.ts";
 
 describe("findAgentFiles", () => {
   it("shows a prompt and resources below ~/.kiro where the agent looks for them", () => {
@@ -41,26 +41,6 @@ describe("findAgentFiles", () => {
       projections: [{ home: ".kiro/agents/a.json" }, { home: ".kiro/agents/own.md" }],
       warnings: [],
     });
-  });
-
-  it.each([
-    "settings/mcp.json",
-    "sessions/cli/1.jsonl",
-    "agents/b.json",
-    "sub-agents/sessions/1/response.txt",
-    "powers/jira/mcp.json",
-    ".cli_bash_history",
-    "keys/deploy.PEM",
-  ])("never shows %s, and says so", (name) => {
-    const user = createUser(name);
-    symlinkSync(name, join(user.home, ".kiro/link.md"));
-
-    for (const uri of [`~/.kiro/${name}`, `${user.home}/.kiro/${name}`, `${user.home}/.kiro/link.md`].map(toUri)) {
-      expect(user.find({ resources: [uri] }).projections).toHaveLength(1);
-      const { projections, warnings } = user.find({ prompt: uri });
-      expect(projections).toEqual([{ source: join(user.home, ".kiro/agents/a.json"), home: ".kiro/agents/a.json" }]);
-      expect(warnings).toEqual([expect.stringContaining(`"${uri}" (it may hold secrets)`)]);
-    }
   });
 
   it("follows symlinks only within ~/.kiro, and to nothing that may hold secrets", () => {
@@ -184,30 +164,4 @@ describe("findAgentFiles", () => {
 
 function toUri(path: string): string {
   return `file://${path}`;
-}
-
-type Fields = { readonly prompt?: string; readonly resources?: readonly unknown[] };
-
-/** Creates a home with these files below `.kiro`, and an agent "a". */
-function createUser(...names: readonly string[]) {
-  const home = createTemporaryFolder();
-  const [agentsDir, promptsDir] = [join(home, ".kiro/agents"), join(home, ".kiro/sub-agents/prompts")];
-  const write = (name: string, text: string): void => {
-    const path = join(home, ".kiro", name);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, text);
-  };
-  for (const name of names) write(name, "");
-  return {
-    home,
-    find(fields: Fields) {
-      write("agents/a.json", JSON.stringify({ name: "a", description: "sub-agent: A", ...fields }));
-      const agent = loadAgents({ agentsDir, promptsDir }).agents.find(({ name }) => name === "a");
-      if (agent === undefined) throw new Error("The agent was not loaded.");
-      return findAgentFiles(agent, { home, shared: toSharedProjections(home, promptsDir) });
-    },
-    /** Lists the files below `.kiro`, without the agent's own, that the agent finds there. */
-    toShown: (projections: ReturnType<typeof findAgentFiles>["projections"]) =>
-      projections.slice(1).flatMap(({ home: below }) => below?.replace(".kiro/", "") ?? []),
-  };
 }

@@ -56,7 +56,7 @@ describe("the Kiro protocol with a real process", () => {
   });
 
   it.each([
-    ["second engine", "v2text"],
+    ["second engine", "v2"],
     ["first engine", "q1"],
   ])("does not ask a read-only agent for a file, and reports the answer's source (%s)", async (_what, profile) => {
     const { calls, runTurn, workspace } = createKiroPlace({ env: { FAKE_KIRO_PROFILE: profile } });
@@ -79,7 +79,7 @@ describe("the Kiro protocol with a real process", () => {
   });
 
   it.each([
-    ["second engine", "v2text"],
+    ["second engine", "v2"],
     ["first engine", "q1"],
   ])("removes codes and markers from a printed answer (%s)", async (_what, profile) => {
     const { runTurn, workspace } = createKiroPlace({ env: { FAKE_KIRO_PROFILE: profile } });

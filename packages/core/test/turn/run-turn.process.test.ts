@@ -158,7 +158,7 @@ describe("a turn with a real agent process", () => {
 
   it.each([
     ["first engine", { FAKE_KIRO_PROFILE: "q1" }],
-    ["second engine", { FAKE_KIRO_PROFILE: "v2text" }],
+    ["second engine", { FAKE_KIRO_PROFILE: "v2" }],
     ["newest versions", { FAKE_KIRO_STRICT_AGENT: "1" }],
   ])("refuses the answer of Kiro's default agent, and ends its session (%s)", async (_what, env) => {
     const { agentsDir, calls, runTurn, sessionHomes, workspace } = createKiroPlace({ env });

@@ -34,6 +34,11 @@ export function createServeAgent(protocol: Protocol, options: ServeAgentOptions)
     return { ...turn, agent: { ...turn.agent, shown } };
   }
 
+  /** Returns true for a program that takes its servers in the protocol: Kiro's V2 harness has them in the agent's file. */
+  function isOffered({ program }: ProtocolTurn["agent"]): boolean {
+    return program !== undefined || config.kiroHarness === "v3";
+  }
+
   return async (turn) => {
     const { agent, onActivity, onMcpCall } = turn;
     const found = findServersOf([agent], { config, host });
@@ -46,7 +51,7 @@ export function createServeAgent(protocol: Protocol, options: ServeAgentOptions)
       return { mcpServers, warnings: [...toLeftOut(found, unreachable), ...toFailures(mcpServers ?? [], agent.name)] };
     };
     try {
-      const answer = await protocol(agent.program === undefined ? toShown(turn, servers) : toOffered(turn, servers));
+      const answer = await protocol(isOffered(agent) ? toOffered(turn, servers) : toShown(turn, servers));
       const { mcpServers, warnings } = report();
       return { ...answer, mcpServers, warnings: [...answer.warnings, ...warnings] };
     } catch (error) {

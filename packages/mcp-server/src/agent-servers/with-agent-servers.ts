@@ -4,7 +4,7 @@ import type { ServeAgentOptions } from "./shared-servers.ts";
 
 /** Wraps a protocol so that agents in a sandbox get the MCP servers that they are allowed. Kiro's agents get no others. */
 export function withAgentServers(protocol: Protocol, options: ServeAgentOptions): Protocol {
-  const { allowMcp, mcp, sandbox } = options.config;
+  const { allowMcp, kiroHarness, mcp, sandbox } = options.config;
   let serving: Promise<Protocol> | undefined;
   const served = new Set<string>();
 
@@ -17,8 +17,8 @@ export function withAgentServers(protocol: Protocol, options: ServeAgentOptions)
 
   function hasServers({ file, name, program }: ProtocolTurn["agent"]): boolean {
     if (program !== undefined) return mcp.has(name) || allowMcp.length > 0;
-    // Without a sandbox, Kiro starts the servers itself. A file that no longer names any ends those that it named.
-    return sandbox && (served.has(file) || namesServers(file));
+    // Without a sandbox, V2 starts the servers itself. A file that no longer names any ends those that it named.
+    return (sandbox || kiroHarness === "v3") && (served.has(file) || namesServers(file));
   }
 
   return (turn) => (hasServers(turn.agent) ? serve(turn) : protocol(turn));

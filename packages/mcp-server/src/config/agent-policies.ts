@@ -11,7 +11,7 @@ import {
   type TurnRateLimits,
 } from "@budgie/core";
 import type { AgentSection } from "./config-file.ts";
-import { toSectionHosts } from "./egress-list.ts";
+import { toHosts, toSectionHosts, withoutKirosNeed } from "./egress-list.ts";
 import { needsSandbox } from "./egress-ceiling.ts";
 import { refuseUnknownRates } from "./turn-rate-limits.ts";
 
@@ -26,34 +26,48 @@ export type PolicyOptions = {
   readonly ceiling: Policy;
   /** By agent */
   readonly sections: ReadonlyMap<string, AgentSection>;
+  /** The agents of other programs than Kiro, all of which have a section */
+  readonly programs: ReadonlySet<string>;
   /** The file that the sections come from */
   readonly file: string | undefined;
   readonly sandbox: boolean;
 };
 
 /** Returns every agent's policy. Throws `CONFIG_INVALID` for one that loosens the ceiling, or that cannot be enforced. */
-export function toPolicies({ ceiling, file = "", sandbox, sections }: PolicyOptions): Policies {
+export function toPolicies({ ceiling, file = "", programs, sandbox, sections }: PolicyOptions): Policies {
   if (!sandbox && ceiling.workspace === "ro") throw needsSandbox("--workspace ro");
   const agents = [...sections].map(([agent, section]): [string, Policy] => {
-    const wish = toTightening(section, ceiling, (key) => `"agents.${agent}.${key}" in "${file}"`);
+    const isProgram = programs.has(agent);
+    const toSource = (key: string): string => `"agents.${agent}.${key}" in "${file}"`;
+    const wish = toTightening(section, { ceiling, isProgram, toSource });
     const policy = narrowPolicy(ceiling, wish, (loosening) => refuse(loosening, agent, file));
     if (!sandbox) refuseSandboxOptions(policy, agent, file);
-    return [agent, policy];
+    return [agent, isProgram ? withoutKiro(policy) : policy];
   });
   return { ceiling, agents: new Map(agents) };
 }
 
+type SectionPlace = {
+  readonly ceiling: Policy;
+  readonly isProgram: boolean;
+  /** Returns the source of a key's values */
+  readonly toSource: (key: string) => string;
+};
+
 /** Returns the tightening of a section. Hosts without a mode mean `allowlist`. */
 function toTightening(
   { allowHost, allowPreset, ...section }: AgentSection,
-  { egress }: Policy,
-  toSource: (key: string) => string,
+  { ceiling: { egress }, isProgram, toSource }: SectionPlace,
 ): Tightening {
   if (allowHost === undefined && allowPreset === undefined) return section;
   const sources = { allowHost: toSource("allowHost"), allowPreset: toSource("allowPreset") };
   const wishes = { allowHost: allowHost ?? [], allowPreset: allowPreset ?? [] };
-  const allowedHosts = toSectionHosts(wishes, sources, egress.hosts);
+  const allowedHosts = isProgram ? toHosts(wishes, sources) : toSectionHosts(wishes, sources, egress.hosts);
   return { ...section, egress: section.egress ?? (egress.mode === "none" ? "none" : "allowlist"), allowedHosts };
+}
+
+function withoutKiro({ egress, ...policy }: Policy): Policy {
+  return { ...policy, egress: { ...egress, hosts: withoutKirosNeed(egress.hosts) } };
 }
 
 /** Options that name agents. */

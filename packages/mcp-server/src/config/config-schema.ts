@@ -2,7 +2,7 @@ import { z } from "zod";
 import { PLAIN_NAME, DEFAULT_TEXT_LIMITS, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
 import { SPELLINGS, TOOL_MODES } from "./tool-options.ts";
-import { DEFAULT_MODEL, HOST_NAME, NUMBERS, ORIGIN, PROTOCOL, TOOL_PREFIX } from "./option-values.ts";
+import { DEFAULT_MODEL, HOST_NAME, KIRO_HARNESS, NUMBERS, ORIGIN, PROTOCOL, TOOL_PREFIX } from "./option-values.ts";
 
 // Messages complete the sentence "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
@@ -42,6 +42,7 @@ export const configSchema = z.strictObject({
   protocol: PROTOCOL.describe(
     "how Kiro's agents are talked to: cli, or acp, whose answer is the last message and needs no file",
   ),
+  kiroHarness: KIRO_HARNESS.describe("which harness of Kiro answers: v2, or v3, which implies --protocol acp"),
   kiroDataDir: path.optional().describe("where Kiro keeps its login; where it does on this system by default"),
   stateDir: path
     .optional()

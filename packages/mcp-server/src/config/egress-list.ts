@@ -12,12 +12,20 @@ export type WishSources = Readonly<Record<keyof HostWishes, string>>;
 
 export const PRESET_NAMES = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
 
-/** The preset of Kiro, which no agent can run without */
+/** The preset of Kiro, which none of Kiro's agents can run without */
 const OWN_PRESET: PresetName = "kiro";
 
-/** Returns the allow-list of all agents: the given hosts, and those that Kiro needs. */
+/** The source of Kiro's hosts where the configuration does not name them */
+const KIROS_NEED = "which Kiro needs";
+
+/** Returns the list of which every agent's is a part: the given hosts, and those that Kiro needs. */
 export function toAllowedHosts(wishes: HostWishes, sources: WishSources): readonly AllowedHost[] {
-  return withoutRepeats([...parseWishes(wishes, sources), ...presetFrom(OWN_PRESET, "which Kiro needs")]);
+  return withoutRepeats([...parseWishes(wishes, sources), ...presetFrom(OWN_PRESET, KIROS_NEED)]);
+}
+
+/** Returns a list for another program than Kiro: without the hosts that are on it only because Kiro needs them. */
+export function withoutKirosNeed(hosts: readonly AllowedHost[]): readonly AllowedHost[] {
+  return hosts.filter(({ from }) => from !== toOrigin(OWN_PRESET) + KIROS_NEED);
 }
 
 /** Returns an allow-list of the given hosts alone. */
@@ -25,7 +33,7 @@ export function toHosts(wishes: HostWishes, sources: WishSources): readonly Allo
   return withoutRepeats(parseWishes(wishes, sources));
 }
 
-/** Returns the allow-list of one agent: the hosts of its section, and Kiro's hosts from the list of all agents. */
+/** Returns the allow-list of one of Kiro's agents: the hosts of its section, and Kiro's hosts from the list of all agents. */
 export function toSectionHosts(
   wishes: HostWishes,
   sources: WishSources,

@@ -7,7 +7,7 @@ const CEILING: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }
 const file = "/etc/budgie.json";
 
 function policiesOf(section: Tightening, { ceiling = CEILING, sandbox = true } = {}) {
-  return toPolicies({ ceiling, sections: new Map([["reviewer", section]]), file, sandbox });
+  return toPolicies({ ceiling, sections: new Map([["reviewer", section]]), programs: new Set(), file, sandbox });
 }
 
 describe("toPolicies", () => {

@@ -7,13 +7,20 @@ import { toPolicies } from "../../src/config/agent-policies.ts";
 const file = "/etc/budgie.json";
 const KIRO = presetHosts("kiro").map(({ host, port }) => `${host}:${port}`);
 
-type Said = { readonly options?: EgressWishes; readonly inFile?: EgressWishes; readonly section?: AgentSection };
+type Said = {
+  readonly options?: EgressWishes;
+  readonly inFile?: EgressWishes;
+  readonly section?: AgentSection;
+  /** The agents of other programs */
+  readonly programs?: readonly string[];
+};
 
 /** Returns the hosts that an agent with this section reaches. */
-function egressOf({ inFile = {}, options = {}, section = {} }: Said) {
+function egressOf({ inFile = {}, options = {}, programs = [], section = {} }: Said) {
   const egress = toEgressCeiling({ options, inFile, file, sandbox: true });
   const ceiling = { workspace: "rw", egress, limits: {}, timeoutMs: 1 } as const;
-  const { agents } = toPolicies({ ceiling, sections: new Map([["reviewer", section]]), file, sandbox: true });
+  const sections = new Map([["reviewer", section]]);
+  const { agents } = toPolicies({ ceiling, sections, programs: new Set(programs), file, sandbox: true });
   const { hosts, mode } = agents.get("reviewer")?.egress ?? egress;
   return {
     mode,
@@ -67,6 +74,38 @@ describe("the hosts that all agents reach", () => {
     expect(() => toEgressCeiling({ options: {}, inFile, file, sandbox: false })).toThrow(
       `Without --sandbox nothing can enforce ${what} "/etc/budgie.json".`,
     );
+  });
+});
+
+describe("the hosts of another program", () => {
+  const options: EgressWishes = { allowHost: ["git.corp.test"], allowPreset: ["codex"] };
+  const CODEX = presetHosts("codex").map(({ host, port }) => `${host}:${port}`);
+  const hostsOf = (said: Said) => egressOf({ programs: ["reviewer"], ...said }).hosts;
+
+  it("are those of its section, without Kiro's", () => {
+    expect(hostsOf({ options, section: { allowPreset: ["codex"] } })).toEqual(CODEX);
+    expect(hostsOf({ options, section: { allowHost: ["git.corp.test"] } })).toEqual(["git.corp.test:443"]);
+    expect(hostsOf({ options, section: { allowHost: [] } })).toEqual([]);
+  });
+
+  it("are those that the configuration allows for all if its section names none, without Kiro's", () => {
+    expect(hostsOf({ options })).toEqual(["git.corp.test:443", ...CODEX]);
+    expect(hostsOf({})).toEqual([]);
+    expect(egressOf({ options: { egress: "open", allowHost: ["db.test=10.0.0.5"] }, programs: ["reviewer"] })).toEqual({
+      mode: "open",
+      hosts: ["db.test:443=10.0.0.5"],
+    });
+  });
+
+  it("include Kiro's where the configuration names them, as for Kiro's own program over ACP", () => {
+    expect(hostsOf({ options, section: { allowPreset: ["kiro"] } })).toEqual(KIRO);
+    expect(hostsOf({ options: { allowPreset: ["kiro"] } })).toEqual(KIRO);
+  });
+
+  it("include no host of Kiro's that a wildcard with another address would keep for Kiro", () => {
+    const wide: EgressWishes = { allowHost: ["*.amazonaws.com=10.0.0.5"] };
+
+    expect(hostsOf({ options: wide, section: wide as AgentSection })).toEqual(["*.amazonaws.com:443=10.0.0.5"]);
   });
 });
 

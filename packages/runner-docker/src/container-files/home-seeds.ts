@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { isAbsolute, posix } from "node:path";
 import pLimit from "p-limit";
-import { BudgieError, isHomePath, toHidden, type Command, type HomeFile } from "@budgie/core";
+import { BudgieError, isHomePath, isWithin, toHidden, type Command, type HomeFile } from "@budgie/core";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import type { ArchiveEntry, ArchiveFile } from "./home-archive.ts";
 import { foldersOf } from "./path-stat.ts";
@@ -36,7 +36,7 @@ export function createHomeSeeds(): HomeSeeds {
 
   async function fill({ home: files = [], ...command }: Seeding, write: WriteEntries): Promise<void> {
     const folders = toMountFolders(command).filter((folder) => !made.has(folder));
-    checkPaths(files);
+    checkPaths(files, Object.keys(toHidden(command).ofHome));
     const seeds = (await readAll(files)).filter(({ digest, path }) => digests.get(path) !== digest);
     // Before they are written, since a failed write may have written some.
     for (const { content, path } of files) if (typeof content !== "string") copies.add(toTarget(path));
@@ -56,19 +56,25 @@ export function createHomeSeeds(): HomeSeeds {
 
 /** Lists the parents of a command's mounts in the home. The engine would create missing ones as root. */
 function toMountFolders({ projections, ...command }: Omit<Seeding, "home">): readonly string[] {
-  const mounts = [...projections.flatMap(({ home }) => home ?? []), ...toHidden(command).ofHome];
+  const mounts = [...projections.flatMap(({ home }) => home ?? []), ...Object.keys(toHidden(command).ofHome)];
   const parents = mounts.flatMap((path) => foldersOf(posix.join(SANDBOX.home, path)));
   return [...new Set(parents)].filter((path) => path.startsWith(`${SANDBOX.home}/`));
 }
 
-/** Throws unless the paths are different files of a home. */
-function checkPaths(files: readonly HomeFile[]): void {
+/** Throws unless the paths are different files of a home, outside the folders that the command hides. */
+function checkPaths(files: readonly HomeFile[], hidden: readonly string[]): void {
   if (files.length > MOST_FILES) {
     throw invalid(`A command brings ${files.length} files for its home, and ${MOST_FILES} are allowed. Remove some.`);
   }
   const bad = files.find(({ path }) => !isHomePath(path));
   if (bad !== undefined) {
     throw invalid(`${JSON.stringify(bad.path)} is not the path of a file in a home, such as ".codex/auth.json".`);
+  }
+  const lost = files.find(({ path }) => hidden.some((folder) => isWithin(toTarget(path), toTarget(folder))));
+  if (lost !== undefined) {
+    throw invalid(
+      `"${lost.path}" lies in a folder of the home that a sandbox hides. Remove it from the agent's files.`,
+    );
   }
   const paths = files.map(({ path }) => toTarget(path));
   const folders = new Set(paths.flatMap(foldersOf));

@@ -14,8 +14,8 @@ export type KiroLoginOptions = {
 export function createKiroLogin({ credentials = "full", dataDir: kiroDataDir }: KiroLoginOptions): Login {
   return {
     name: "kiro",
-    // An unreadable login must not stop a command that has an API key.
-    toNeed: (env) => (env["KIRO_API_KEY"] ? "if-any" : "required"),
+    // Kiro prefers a stored login to an API key.
+    toNeed: (env) => (env["KIRO_API_KEY"] ? "replaced" : "required"),
     open: (home) => createLoginSync({ ...home, kiroDataDir, credentials }),
     inspect: (hostEnv) => inspectKiroLogin(kiroDataDir, credentials, hostEnv["KIRO_API_KEY"]),
   };

@@ -19,10 +19,12 @@ const FILE = `${FOLDER}/${DATABASE}`;
 
 /** Creates the login of a session. */
 export function createLoginSync(options: LoginSyncOptions): LoginSync {
-  const { archive, scratchDir } = options;
+  const { archive } = options;
   let { exists = false } = options;
   let prepared = false;
   let synced: string | undefined;
+  // The home of an earlier budgie may, whatever that one was started with.
+  let mayHoldLogin = exists;
   return {
     async prepare(need, signal, entries = []) {
       const login = await loadNeeded(options, need);
@@ -30,6 +32,11 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
         // Only when the host's rows changed: a token that was renewed in the sandbox must not be overwritten.
         await (exists ? renewLogin(options, { login, entries, signal }) : createLogin(options, { login, entries }));
         synced = login.fingerprint;
+        mayHoldLogin = true;
+      } else if (need === "replaced" && mayHoldLogin) {
+        await removeLogin(options, { entries, signal });
+        synced = undefined;
+        mayHoldLogin = false;
       } else if (!prepared || entries.length > 0) {
         await (exists ? archive.write(entries) : archive.create(entries));
       }
@@ -37,6 +44,7 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
       exists = true;
     },
     async isCurrent(need) {
+      if (need === "replaced") return !mayHoldLogin;
       return loadNeeded(options, need).then(
         (login) => login === undefined || login.fingerprint === synced,
         () => false,
@@ -44,12 +52,7 @@ export function createLoginSync(options: LoginSyncOptions): LoginSync {
     },
     async clear(signal) {
       // budgie could not write back a login that it did not write.
-      if (!exists || !hasHostLogin(options)) return;
-      await using scratch = createScratchFolder(scratchDir);
-      const folder = scratch.path;
-      if (!(await saveDatabase(archive, folder))) return;
-      const content = await renewSessionDatabase({ folder, host: await loadForm(options), signal });
-      if (!signal.aborted) await archive.write(toDatabaseFiles(content));
+      if (exists && hasHostLogin(options)) await removeLogin(options, { entries: [], signal });
     },
   };
 }
@@ -59,15 +62,7 @@ function hasHostLogin({ credentials }: LoginSyncOptions): boolean {
 }
 
 async function loadNeeded(options: LoginSyncOptions, need: LoginNeed): Promise<KiroLogin | undefined> {
-  switch (need) {
-    case "none":
-      return undefined;
-    case "if-any":
-      // An unreadable login must not stop a command that has an API key.
-      return loadLogin(options).catch(() => undefined);
-    case "required":
-      return loadLogin(options);
-  }
+  return need === "required" ? loadLogin(options) : undefined;
 }
 
 /** Loads the part of the host's login that `credentials` permits: nothing else ever reaches the session's database. */
@@ -105,6 +100,17 @@ async function renewLogin(options: LoginSyncOptions, { entries, login, signal }:
   const isThere = await saveDatabase(archive, folder);
   const content = isThere ? await renewSessionDatabase({ folder, host, signal }) : host;
   await archive.write([...entries, ...toDatabaseFiles(content), toReadable(host)]);
+}
+
+/** Replaces the database by a copy without a login, and the readable copy by an empty file, which an archive cannot delete. */
+async function removeLogin(options: LoginSyncOptions, { entries, signal }: Omit<Renewing, "login">): Promise<void> {
+  const { archive, scratchDir } = options;
+  await using scratch = createScratchFolder(scratchDir);
+  const folder = scratch.path;
+  const isThere = await saveDatabase(archive, folder);
+  const content = isThere && (await renewSessionDatabase({ folder, host: await loadForm(options), signal }));
+  signal.throwIfAborted();
+  await archive.write([...entries, ...(content ? toDatabaseFiles(content) : []), toReadable(Buffer.alloc(0))]);
 }
 
 function toReadable(content: Buffer): ArchiveFile {

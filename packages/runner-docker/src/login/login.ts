@@ -27,8 +27,8 @@ export type LoginHome = {
   readonly exists?: boolean | undefined;
 };
 
-/** A command's need of the host's login. */
-export type LoginNeed = "none" | "if-any" | "required";
+/** A command's need of the host's login: `replaced` if it has another one, beside which its home may hold none. */
+export type LoginNeed = "none" | "replaced" | "required";
 
 /** The login in a session's home, which is kept in sync with the host's. */
 export type LoginSync = {

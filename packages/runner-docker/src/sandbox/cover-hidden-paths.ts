@@ -95,9 +95,16 @@ function fold(name: string): string {
   return name.normalize("NFKC").toUpperCase();
 }
 
-async function makeEntry(path: string, entry: CoverEntry): Promise<void> {
-  await makeMountPoint(path, entry === "empty folder" ? "folder" : "file");
-  if (entry !== "empty folder") await writeFile(path, entry.content);
+/** Creates a cover's folder with its files, or its file. */
+export async function makeEntry(path: string, entry: CoverEntry): Promise<void> {
+  if (typeof entry === "object" && "content" in entry) {
+    await makeMountPoint(path, "file");
+    await writeFile(path, entry.content);
+    return;
+  }
+  await makeMountPoint(path, "folder");
+  const files = entry === "empty folder" ? {} : entry.files;
+  for (const [name, content] of Object.entries(files)) await writeFile(join(path, name), content);
 }
 
 /** Shows an entry in the cover. A symlink is copied; a pipe, a socket or a name that is not UTF-8 is omitted. */

@@ -3,7 +3,7 @@ import type { MountSettings } from "dockerode";
 import { NESTING_FILE, type Access, type Hidden, type Projection } from "@budgie/core";
 import { MADE_FOR_MOUNT } from "../engine/labels.ts";
 import { SANDBOX } from "./container-options.ts";
-import { coverHiddenPaths, makeMountPoint, type CoveredPath } from "./cover-hidden-paths.ts";
+import { coverHiddenPaths, makeEntry, makeMountPoint, type CoveredPath } from "./cover-hidden-paths.ts";
 import { createHeldSources, movedError, type HeldSource, type HeldSources } from "./mount-sources.ts";
 import { CA_FILE, SOCKETS_TARGET } from "./proxy-environment.ts";
 
@@ -198,17 +198,18 @@ async function protectingMount(path: string, heldSources: HeldSources, { folder,
 
 /**
  * Returns mounts of each projection below the agent's `$HOME` and at its path on the host, since agent files name prompts by absolute path.
- * A hidden folder of the home shows only projections, and is otherwise empty.
+ * A hidden folder of the home shows only its cover's files and projections.
  */
 async function homeMounts(
   heldSources: HeldSources,
   { hidden, projections, skeleton }: TurnMounts,
 ): Promise<readonly TurnMount[]> {
-  const covers = hidden.ofHome.map((folder) => ({
+  const covers = Object.entries(hidden.ofHome).map(([folder, entry]) => ({
     cover: join(skeleton, "~", folder),
+    entry,
     target: `${SANDBOX.home}/${folder}`,
   }));
-  for (const { cover } of covers) await makeMountPoint(cover, "folder");
+  for (const { cover, entry } of covers) await makeEntry(cover, entry);
   const mounts: TurnMount[] = [];
   for (const { home, source: path } of projections) {
     const source = await heldSources.follow(path);

@@ -15,7 +15,8 @@ describe("a session that is made ahead", () => {
 
     const session = await createSessionStore(runner).open({ agent: "an-agent", directory: place.workspace });
     expect(session.id).toBe(ready);
-    const { exit, stdout } = await run(session.home, place.workspace, "find /home /auth -type f; echo over");
+    const search = "find /home /auth -type f ! -path /home/agent/.kiro/settings/cli.json; echo over";
+    const { exit, stdout } = await run(session.home, place.workspace, search);
 
     expect([stdout, exit.exitCode]).toEqual(["over\n", 0]);
     const next = await untilReady(runner);

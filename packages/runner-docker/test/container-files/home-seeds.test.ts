@@ -95,6 +95,16 @@ it.each<[what: string, home: readonly HomeFile[], message: RegExp]>([
   });
 });
 
+it("refuses a file that a folder of the home would hide", async () => {
+  const hidden = { "~/.agent": { files: { settings: "budgie's" } }, "~/.agents": "empty folder" } as const;
+
+  await expect(fill(createHomeSeeds(), { home: [TEXT], hidden })).rejects.toMatchObject({
+    code: "CONFIG_INVALID",
+    message: expect.stringContaining('".agent/settings" lies in a folder of the home that a sandbox hides'),
+  });
+  expect(await fill(createHomeSeeds(), { home: [{ ...TEXT, path: ".agents-too/x" }], hidden })).toHaveLength(1);
+});
+
 it("writes 64 files and 4 MiB", async () => {
   const small = Array.from({ length: 63 }, (_, n) => ({ path: `${n}`, content: "a" }));
   const rest = toHostFile("rest", "a".repeat(4 * MEBIBYTE - 63));

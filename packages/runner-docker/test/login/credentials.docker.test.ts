@@ -64,6 +64,7 @@ describe("the credentials of a sandbox", () => {
     [undefined, "", ["access", "refresh", "secret"]],
     ["full", "", ["access", "refresh", "secret"]],
     ["access-token", "", ["access"]],
+    ["full", "ksk-of-the-host", []],
     ["api-key", "ksk-of-the-host", []],
     ["none", "key-of-the-image", []],
   ] as const)("are limited to %s in every byte of its volumes", async (credentials, key, expected) => {
@@ -76,6 +77,21 @@ describe("the credentials of a sandbox", () => {
     expect(answer).toContain("hello");
     expect(bytes.includes("SQLite format 3")).toBe(true);
     expect(secretsIn(bytes, host)).toEqual(expected);
+  });
+});
+
+describe("a key that is set later", () => {
+  it("leaves no byte of the login in the session's volumes, and its conversation", async () => {
+    await using host = await createHostHome();
+    const { id, kiro } = await open(host, "full");
+    await kiro("remember token-one");
+    const before = secretsIn(await readVolumes(id), host);
+
+    const answer = await kiro("[[recall]]", { KIRO_API_KEY: "ksk-of-the-host" });
+
+    expect(before).toEqual(["access", "refresh", "secret"]);
+    expect(answer).toContain("token-one");
+    expect(secretsIn(await readVolumes(id), host)).toEqual([]);
   });
 });
 

@@ -1,6 +1,10 @@
 import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { AUTH, changeHost, openSync, SAID, SAY, TOKEN } from "./memory-sync.ts";
+import { createLoginSync } from "../../src/login/login-sync.ts";
+import type { Credentials } from "../../src/sandbox/credentials.ts";
+import { HOSTILE_SQL, spoil } from "./hostile-database.ts";
+import { AUTH, changeHost, openSync, SAID, SAY, TOKEN, type MemorySync } from "./memory-sync.ts";
 
 describe("prepare with less than the full login", () => {
   it("writes an access token, without its refresh token and the device's registration", async () => {
@@ -54,3 +58,64 @@ describe("prepare with less than the full login", () => {
     expect(made.writes).toEqual([{ how: "create", paths: [] }]);
   });
 });
+
+describe("prepare for a command with an API key", () => {
+  it("writes no login beside it, though the host has one", async () => {
+    await using made = await openSync();
+
+    await made.sync.prepare("replaced");
+    await made.sync.prepare("replaced");
+
+    expect(made.writes).toEqual([{ how: "create", paths: [] }]);
+  });
+
+  it.each(["full", "api-key"] as const)(
+    "removes the login that an earlier budgie left in the home with %s, keeps the conversation, and does so once",
+    async (credentials) => {
+      await using made = await openSync();
+      await made.sync.prepare("required");
+      made.work(SAY);
+      const later = resume(made, credentials);
+
+      await later.prepare("replaced", SIGNAL);
+      await later.prepare("replaced", SIGNAL);
+
+      expect(made.work("SELECT count(*) FROM auth_kv")).toEqual([0]);
+      expect(made.work(SAID)).toEqual(["what was said"]);
+      const bytes = Buffer.concat([...made.files.values()].map(({ content }) => content));
+      expect(bytes.includes(made.host.canaries.login)).toBe(false);
+      expect(made.writes).toHaveLength(2);
+    },
+  );
+
+  it("runs on no warm program that still has the login, and gives the login back without the key", async () => {
+    await using made = await openSync();
+    await made.sync.prepare("required");
+    const before = await made.sync.isCurrent("replaced");
+
+    await made.sync.prepare("replaced");
+    const after = [await made.sync.isCurrent("replaced"), await made.sync.isCurrent("required")];
+    await made.sync.prepare("required");
+
+    expect([before, ...after]).toEqual([false, true, false]);
+    expect(made.work(TOKEN)).toEqual([expect.stringContaining(made.host.canaries.login)]);
+  });
+
+  it("is refused if the login cannot be removed from what the agent made of its database", async () => {
+    await using made = await openSync();
+    await made.sync.prepare("required");
+    const [hostile = ""] = Object.values(HOSTILE_SQL);
+    made.spoil((content) => spoil(content, hostile));
+
+    await expect(resume(made, "full").prepare("replaced", SIGNAL)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+    expect(made.writes).toHaveLength(1);
+  });
+});
+
+const SIGNAL = new AbortController().signal;
+
+/** Opens the login of the same session in another budgie. */
+function resume({ archive, host }: MemorySync, credentials: Credentials) {
+  const scratchDir = join(host.home, "scratch");
+  return createLoginSync({ archive, kiroDataDir: host.dataDir, credentials, scratchDir, exists: true });
+}

@@ -61,16 +61,16 @@ describe("prepare", () => {
     expect(made.work(TOKEN)).toEqual(["the next token"]);
   });
 
-  it("keeps the conversation of a session that started without a login", async () => {
+  it("keeps the conversation of a session that started with an API key", async () => {
     await using made = await openSync({ login: false });
-    await made.sync.prepare("if-any");
+    await made.sync.prepare("replaced");
     await using model = await openSync();
     await model.sync.prepare("required");
     made.files.set(FILE, model.files.get(FILE) ?? { path: FILE, content: Buffer.alloc(0), mode: 0o600 });
     made.work(SAY);
     changeHost(made.host, "INSERT INTO auth_kv VALUES ('kirocli:odic:token', 'the first token')");
 
-    await made.sync.prepare("if-any");
+    await made.sync.prepare("required");
 
     expect(made.work(SAID)).toEqual(["what was said"]);
     expect(made.work(TOKEN)).toEqual(["the first token"]);
@@ -93,7 +93,7 @@ describe("prepare", () => {
       code: "LOGIN_REQUIRED",
       message: expect.stringMatching(/kiro-cli login.*KIRO_API_KEY/),
     });
-    await expect(made.sync.prepare("if-any")).resolves.toBeUndefined();
+    await expect(made.sync.prepare("replaced")).resolves.toBeUndefined();
   });
 
   it("ignores a broken login for a command with an API key", async () => {
@@ -101,7 +101,7 @@ describe("prepare", () => {
     writeFileSync(made.host.database, "this is no database\n".repeat(500));
 
     await expect(made.sync.prepare("required")).rejects.toMatchObject({ code: "LOGIN_REQUIRED" });
-    await expect(made.sync.prepare("if-any")).resolves.toBeUndefined();
+    await expect(made.sync.prepare("replaced")).resolves.toBeUndefined();
     expect(made.writes).toEqual([{ how: "create", paths: [] }]);
   });
 

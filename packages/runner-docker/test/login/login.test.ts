@@ -43,6 +43,6 @@ it("needs Kiro's login unless the command has an API key", () => {
     "kiro",
     "required",
     "required",
-    "if-any",
+    "replaced",
   ]);
 });

@@ -40,7 +40,7 @@ async function cover(paths: HiddenPaths = KIRO_HIDDEN_PATHS) {
   };
 }
 const list = (...path: string[]) => readdirSync(join(root, "skeleton", ...path)).toSorted();
-const FOLDERS = [".kiro/agents", ".kiro/settings", ".kiro/hooks", ".amazonq/cli-agents"];
+const FOLDERS = [".kiro/agents", ".kiro/settings", ".kiro/hooks", ".kiro/workflows", ".amazonq/cli-agents"];
 const COVERED = [".kiro", ".amazonq"];
 
 /** Functions that create what a repository may have at a path. */
@@ -81,7 +81,7 @@ describe("coverHiddenPaths", () => {
 
     expect((await cover()).covered).toEqual({ ".kiro": [], ".amazonq": [] });
     expect([list(".kiro"), list(".amazonq")]).toEqual([
-      ["agents", "hooks", "settings"],
+      ["agents", "hooks", "settings", "workflows"],
       ["cli-agents", "mcp.json"],
     ]);
     for (const name of FOLDERS) expect(list(name)).toEqual([]);
@@ -106,6 +106,13 @@ describe("coverHiddenPaths", () => {
     expect(await cover(hidden)).toEqual({ absent: [".qwen"], covered: { ".codex": [], ".mcp.json": [] } });
     expect(list(".codex")).toEqual([]);
     expect(readFileSync(join(root, "skeleton/.mcp.json"), "utf8")).toBe("{}");
+  });
+
+  it("covers a folder with one that has only its own files", async () => {
+    make(".tool/mine.json", "a file");
+
+    expect(await cover({ ".tool": { files: { "settings.json": "{}" } } })).toMatchObject({ covered: { ".tool": [] } });
+    expect(list(".tool")).toEqual(["settings.json"]);
   });
 
   it.each([

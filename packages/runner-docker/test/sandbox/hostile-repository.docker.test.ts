@@ -103,6 +103,7 @@ describe("a definition that an agent creates during a turn", () => {
       ".kiro/agents/a.json",
       ".kiro/settings/mcp.json",
       ".kiro/hooks/a.json",
+      ".kiro/workflows/a.md",
       ".amazonq/cli-agents/a.json",
     ];
 

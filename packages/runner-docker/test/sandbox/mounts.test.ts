@@ -1,50 +1,14 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { KIRO_HIDDEN_PATHS, toHidden, type Access, type Projection } from "@budgie/core";
-import { holdTurnMounts, toSessionMounts } from "../../src/sandbox/mounts.ts";
+import { toSessionMounts } from "../../src/sandbox/mounts.ts";
+import { createMountsPlace, HOME_COVERS, volumes, type AskedMounts } from "./mounts-place.ts";
 
 let root: string;
 let workspace: string;
-beforeEach(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-mounts-")));
-  workspace = join(root, "workspace");
-  mkdirSync(workspace);
-  writeFileSync(join(root, "passwd"), "");
-});
+let mountsOf: ReturnType<typeof createMountsPlace>["mountsOf"];
+beforeEach(() => void ({ root, workspace, mountsOf } = createMountsPlace()));
 afterEach(() => rmSync(root, { recursive: true }));
-
-const volumes = {
-  home: { name: "the-home", labels: { role: "home" } },
-  auth: { name: "the-auth", labels: { role: "auth" } },
-};
-
-type Asked = {
-  readonly projections?: readonly Projection[];
-  readonly workspaceMode?: Access["workspace"];
-  readonly protectedPaths?: readonly string[];
-  readonly network?: string;
-};
-
-async function mountsOf(asked: Asked = {}) {
-  const { network = "container:budgie-session-1", projections = [], protectedPaths = [], workspaceMode = "rw" } = asked;
-  const [passwdFile, nestingFile] = [join(root, "passwd"), join(root, "depth")];
-  const [resolvFile, hostsFile] = [join(root, "resolv"), join(root, "hosts")];
-  const skeleton = join(root, `skeleton-${Math.random()}`);
-  const files = { passwdFile, nestingFile, resolvFile, hostsFile, network, caFile: undefined, skeleton };
-  const turn = {
-    volumes,
-    workspace,
-    workspaceMode,
-    protectedPaths,
-    projections,
-    hidden: toHidden({ hidden: KIRO_HIDDEN_PATHS }),
-    ...files,
-  };
-  await using held = await holdTurnMounts(turn);
-  return held.mounts.map(({ settings }) => ({ ...settings, Source: settings.Source.replace(skeleton, "SKELETON") }));
-}
 
 describe("holdTurnMounts", () => {
   it("mounts the home and the workspace writable, and everything else read-only", async () => {
@@ -58,7 +22,7 @@ describe("holdTurnMounts", () => {
       ["bind", join(root, "resolv"), "/etc/resolv.conf", true],
       ["bind", join(root, "hosts"), "/etc/hosts", true],
       ["bind", workspace, "/workspace", false],
-      ["bind", "SKELETON/~/.kiro/agents", "/home/agent/.kiro/agents", true],
+      ...HOME_COVERS.map((path) => ["bind", `SKELETON/~/${path}`, `/home/agent/${path}`, true]),
     ]);
   });
 
@@ -141,7 +105,7 @@ describe("a path to protect", () => {
 });
 
 describe("a folder in which a repository could redefine the agent", () => {
-  const mountsBelow = async (asked: Asked) => {
+  const mountsBelow = async (asked: AskedMounts) => {
     mkdirSync(join(workspace, ".kiro/agents"), { recursive: true });
     mkdirSync(join(workspace, ".kiro/steering"));
     const below = (await mountsOf(asked)).filter(({ Target }) => Target.startsWith("/workspace/"));
@@ -161,76 +125,5 @@ describe("a folder in which a repository could redefine the agent", () => {
       ["/workspace/.kiro", true],
       ["/workspace/.kiro/steering", true],
     ]);
-  });
-});
-
-describe("projections", () => {
-  it("appear below the home and at their own path, read-only", async () => {
-    const source = join(root, "kiro/steering");
-    mkdirSync(source, { recursive: true });
-
-    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/steering" }] })).slice(7, -1);
-
-    expect(mounts).toEqual([
-      { Type: "bind", Source: source, Target: "/home/agent/.kiro/steering", ReadOnly: true },
-      { Type: "bind", Source: source, Target: source, ReadOnly: true },
-    ]);
-  });
-
-  it("replace an otherwise empty folder of agents", async () => {
-    const source = join(root, "agents");
-    mkdirSync(source);
-
-    const mounts = (await mountsOf({ projections: [{ source, home: ".kiro/agents" }] })).filter(
-      ({ Target }) => Target === "/home/agent/.kiro/agents",
-    );
-
-    expect(mounts).toEqual([{ Type: "bind", Source: source, Target: "/home/agent/.kiro/agents", ReadOnly: true }]);
-  });
-
-  it("appear only at their own path if they have none in the home", async () => {
-    const source = join(root, "prompt.md");
-    writeFileSync(source, "");
-
-    expect(
-      (await mountsOf({ projections: [{ source, home: undefined }] })).slice(7, -1).map(({ Target }) => Target),
-    ).toEqual([source]);
-  });
-
-  it("are omitted if they do not exist or are dangling symlinks", async () => {
-    symlinkSync("nowhere", join(root, "dangling"));
-    const projections = ["missing", "dangling"].map((name) => ({ source: join(root, name), home: `.kiro/${name}` }));
-
-    expect(await mountsOf({ projections })).toHaveLength(8);
-  });
-
-  it("never mount a target twice, or one of budgie's targets", async () => {
-    const source = join(root, "agents");
-    mkdirSync(source);
-    const twice = { source, home: ".kiro/agents" };
-    const targets = (await mountsOf({ projections: [twice, twice, { source: "/etc/passwd", home: undefined }] })).map(
-      ({ Target }) => Target,
-    );
-
-    expect(targets).toEqual([...new Set(targets)]);
-    expect((await mountsOf({ projections: [{ source: "/etc/passwd", home: undefined }] }))[2]?.Source).toBe(
-      join(root, "passwd"),
-    );
-  });
-
-  it("may end in a slash", async () => {
-    const source = join(root, "agents");
-    mkdirSync(source);
-
-    const targets = (
-      await mountsOf({
-        projections: [
-          { source, home: undefined },
-          { source: `${source}/`, home: undefined },
-        ],
-      })
-    ).map(({ Target }) => Target);
-
-    expect(targets.filter((target) => target.startsWith(source))).toEqual([source]);
   });
 });

@@ -1,6 +1,9 @@
 import { recordCall } from "./call-log.ts";
-import { parseChatArguments, toUsageError } from "./arguments.ts";
+import { parseArguments, toUsageError } from "./arguments.ts";
 import { serveAcp } from "./acp/serve-acp.ts";
+import { answerV2 } from "./acp/answer-v2.ts";
+import { answerV3 } from "./acp/answer-v3.ts";
+import { printHelp } from "./help.ts";
 import { toExitError } from "./profile/exit-error.ts";
 import { databaseFile } from "./profile/paths.ts";
 import type { Settings } from "./profile/settings.ts";
@@ -8,17 +11,20 @@ import { findLogin } from "./state/auth.ts";
 import { countRun, openDatabase } from "./state/database.ts";
 
 /** Runs `kiro-cli acp`, which the first engine does not have. */
-export async function acp(argv: readonly string[], settings: Settings): Promise<void> {
-  if (settings.profile === "q1") throw toUsageError("unrecognized subcommand 'acp'");
-  const { agent, input, model, trust } = parseChatArguments(argv, settings.profile);
-  if (input !== undefined) throw toUsageError(`unexpected argument '${input}' found`);
+export async function acp(argv: readonly string[], given: Settings): Promise<void> {
+  if (given.profile === "q1") throw toUsageError("unrecognized subcommand 'acp'");
+  const args = parseArguments("acp", argv, given.profile);
+  const settings = { ...given, harness: args.harness };
+  if (args.help) return printHelp(settings.profile);
+  if (args.input !== undefined) throw toUsageError(`unexpected argument '${args.input}' found`);
   if (settings.logFile) recordCall(settings.logFile, undefined);
   const database = openDatabase(databaseFile(), settings);
   const loggedOut = LOGGED_OUT[findLogin(database, process.env)];
-  // The real program's behaviour without a login is unknown, so one profile exits, and the other answers with an error.
-  if (loggedOut !== undefined && settings.profile === "v2text") throw toExitError(1, `error: ${loggedOut}`);
+  // The real program's behaviour without a login is unknown, so one profile exits, and the others answer with an error.
+  if (loggedOut !== undefined && settings.profile === "v2") throw toExitError(1, `error: ${loggedOut}`);
   countRun(database);
-  await serveAcp({ agent, model, trust, settings, loggedOut });
+  const answer = settings.harness === "v3" ? answerV3 : answerV2;
+  await serveAcp(answer, { ...args, settings, loggedOut });
 }
 
 const LOGGED_OUT: Readonly<Record<ReturnType<typeof findLogin>, string | undefined>> = {

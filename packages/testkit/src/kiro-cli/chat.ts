@@ -2,14 +2,15 @@ import { writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { loadAgents, pickAgent, type KiroAgent } from "./agent/agents.ts";
-import { parseChatArguments, type ChatArguments } from "./arguments.ts";
+import { loadAgents, pickAgent } from "./agent/agents.ts";
+import { parseArguments, type KiroArguments } from "./arguments.ts";
 import { findLogin } from "./state/auth.ts";
 import { recordCall } from "./call-log.ts";
 import { loadConversation, saveConversation, type Conversation } from "./state/conversation-store.ts";
 import { countRun, openDatabase, type KiroDatabase } from "./state/database.ts";
 import { toExitError } from "./profile/exit-error.ts";
 import { runHooks } from "./agent/hooks.ts";
+import type { KiroAgent } from "./agent/kiro-agent.ts";
 import { createJsonOutput } from "./output/json-output.ts";
 import { startMcpServers } from "./agent/mcp-servers.ts";
 import { listModels, pickModel } from "./models.ts";
@@ -23,9 +24,10 @@ import { createTextOutput } from "./output/text-output.ts";
 import { printHelp } from "./help.ts";
 
 /** Runs `kiro-cli chat`: one prompt, one answer. */
-export async function chat(argv: readonly string[], settings: Settings): Promise<void> {
-  const args = parseChatArguments(argv, settings.profile);
-  if (args.help) return printHelp();
+export async function chat(argv: readonly string[], given: Settings): Promise<void> {
+  const args = parseArguments("chat", argv, given.profile);
+  const settings = { ...given, harness: args.harness };
+  if (args.help) return printHelp(settings.profile);
   dieOnInterrupt(settings);
 
   const source = readPrompt(args.input);
@@ -46,7 +48,7 @@ function dieOnInterrupt({ profile }: Settings): void {
   process.on("SIGINT", () => process.exit(profile === "q1" ? 0 : 1));
 }
 
-async function requireLogin(database: KiroDatabase, args: ChatArguments, settings: Settings): Promise<void> {
+async function requireLogin(database: KiroDatabase, args: KiroArguments, settings: Settings): Promise<void> {
   switch (findLogin(database, process.env)) {
     case "api-key":
     case "token":
@@ -72,7 +74,7 @@ Logging in...
 
 type Chat = {
   readonly database: KiroDatabase;
-  readonly args: ChatArguments;
+  readonly args: KiroArguments;
   readonly settings: Settings;
   readonly prompt: string;
 };
@@ -84,7 +86,7 @@ async function converse({ database, args, settings, prompt }: Chat): Promise<voi
   const options = { profile: settings.profile, model, sessionId: conversation.id, trustAll: args.trust.all };
   const output = args.format === "text" ? createTextOutput(options) : createJsonOutput(options);
 
-  const servers = await startMcpServers(agent, settings.profile);
+  const servers = await startMcpServers(agent, settings);
   try {
     for (const line of servers.warnings) await write(process.stderr, `${line}\n`);
     await runHooks(agent, "agentSpawn", undefined);
@@ -96,7 +98,7 @@ async function converse({ database, args, settings, prompt }: Chat): Promise<voi
       prompt: text,
       agent,
       model,
-      trust: args.trust,
+      policy: { trust: args.trust, v3: settings.harness === "v3" ? { rules: [], autopilot: false } : undefined },
       conversation,
       settings,
       output,
@@ -112,8 +114,8 @@ async function converse({ database, args, settings, prompt }: Chat): Promise<voi
 }
 
 /** Picks the agent of `--agent`; the first engine prefers the stored agent of a resumed conversation. */
-async function chooseAgent(args: ChatArguments, stored: Conversation, settings: Settings): Promise<KiroAgent> {
-  const set = loadAgents(settings.profile);
+async function chooseAgent(args: KiroArguments, stored: Conversation, settings: Settings): Promise<KiroAgent> {
+  const set = loadAgents(settings);
   const name = settings.profile === "q1" ? (stored.agent ?? args.agent) : args.agent;
   const deprecation = args.deprecatedProfile ? ["WARNING: --profile is deprecated, use --agent instead"] : [];
   const { agent, warning } = pickAgent(name, set, settings);

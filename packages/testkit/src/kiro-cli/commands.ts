@@ -32,6 +32,6 @@ function toSentence(account: Account | undefined): string {
 export async function agentCommand(argv: readonly string[], settings: Settings): Promise<void> {
   if (argv[0] !== "list" || argv.length > 1) throw toUsageError(`unrecognized subcommand '${argv.join(" ")}'`);
   openDatabase(databaseFile(), settings);
-  const agents = loadAgents(settings.profile);
+  const agents = loadAgents(settings);
   await write(process.stderr, `${[...agents.warnings, toAgentTable(agents)].join("\n")}\n`);
 }

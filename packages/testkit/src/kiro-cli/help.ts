@@ -1,4 +1,5 @@
 import { write } from "./output/output.ts";
+import type { Profile } from "./profile/settings.ts";
 
 const HELP = `A stand-in for kiro-cli, scripted by its prompt
 
@@ -15,7 +16,12 @@ Options:
   -V, --version  Print version
 `;
 
-/** Prints the text of `kiro-cli --help`. */
-export function printHelp(): Promise<void> {
-  return write(process.stdout, HELP);
+const HARNESSES = `      --agent-engine <ENGINE>  Harness that runs the agent [possible values: v2, v3]
+      --v2                     Runs the V2 harness
+      --v3                     Runs the V3 harness
+`;
+
+/** Prints the text of `kiro-cli --help`, which is also that of each command. */
+export function printHelp(profile: Profile): Promise<void> {
+  return write(process.stdout, profile === "v2late" || profile === "v3" ? HELP + HARNESSES : HELP);
 }

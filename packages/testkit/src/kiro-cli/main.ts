@@ -4,7 +4,10 @@ import { loadSettings, VERSIONS, type Settings } from "./profile/settings.ts";
 /** Runs the stand-in. Each command imports its modules, so that `--version` starts fast and opens no database. */
 async function main(argv: readonly string[]): Promise<void> {
   const settings = loadSettings(process.env);
-  const [command = "chat", ...rest] = argv;
+  // The harness may also be named before the command.
+  const [first = "chat", ...others] = argv;
+  const isHarness = first === "--v2" || first === "--v3";
+  const [command = "chat", ...rest] = isHarness ? [...others, first] : [first, ...others];
   switch (command) {
     case "-V":
     case "--version":
@@ -28,7 +31,7 @@ async function runCommand(command: string, rest: readonly string[], settings: Se
     case "-h":
     case "--help":
     case "help":
-      return (await import("./help.ts")).printHelp();
+      return (await import("./help.ts")).printHelp(settings.profile);
     default:
       throw (await import("./arguments.ts")).toUsageError(`unrecognized subcommand '${command}'`);
   }

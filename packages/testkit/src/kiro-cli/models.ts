@@ -1,12 +1,12 @@
-import type { KiroAgent } from "./agent/agents.ts";
-import type { ChatArguments } from "./arguments.ts";
+import type { KiroAgent } from "./agent/kiro-agent.ts";
+import type { KiroArguments } from "./arguments.ts";
 import type { Conversation } from "./state/conversation-store.ts";
 import { toExitError } from "./profile/exit-error.ts";
 import { write } from "./output/output.ts";
 import type { Settings } from "./profile/settings.ts";
 
 type ModelChoice = {
-  readonly args: ChatArguments;
+  readonly args: KiroArguments;
   readonly agent: KiroAgent;
   readonly conversation: Conversation;
   readonly settings: Settings;
@@ -27,7 +27,7 @@ export async function pickModel({ args, agent, conversation, settings }: ModelCh
 }
 
 /** Handles an unknown model: text mode fails, stream-json warns and continues with another. */
-async function refuseModel(model: string, args: ChatArguments, models: readonly string[]): Promise<string> {
+async function refuseModel(model: string, args: KiroArguments, models: readonly string[]): Promise<string> {
   if (args.format === "text") {
     throw toExitError(1, `error: Model '${model}' does not exist. Available models: ${models.join(", ")}`);
   }

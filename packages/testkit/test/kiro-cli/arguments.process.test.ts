@@ -5,7 +5,7 @@ import { createKiroUser } from "./run-kiro-cli.ts";
 
 it.each([
   ["q1", "kiro-cli 1.22.0\n"],
-  ["v2text", "kiro-cli 2.12.0\n"],
+  ["v2", "kiro-cli 2.12.0\n"],
   ["v2json", "kiro-cli 2.24.0\n"],
 ])("%s prints its version", async (profile, expected) => {
   await using user = await createKiroUser();
@@ -22,7 +22,7 @@ it.each([
   ["an unknown command", "v2json", ["frobnicate"]],
   ["acp on the first engine", "q1", ["acp"]],
   ["acp with a prompt", "v2json", ["acp", "x"]],
-  ["--output-format on an older version", "v2text", ["chat", "--no-interactive", "--output-format", "text", "x"]],
+  ["--output-format on an older version", "v2", ["chat", "--no-interactive", "--output-format", "text", "x"]],
   ["--resume-id on the first engine", "q1", ["chat", "--no-interactive", "--resume-id", "1", "x"]],
   ["an unknown output format", "v2json", ["chat", "--output-format", "json", "x"]],
 ])("%s ends with exit code 2", async (_what, profile, argv) => {
@@ -86,7 +86,7 @@ it("records every call", async () => {
 
 it.each([
   ["q1", ["--model", "bogus"], 1],
-  ["v2text", ["--model", "bogus"], 1],
+  ["v2", ["--model", "bogus"], 1],
   ["v2json", ["--model", "bogus", "--output-format", "stream-json"], 0],
 ])("%s treats an unknown model as its version does", async (profile, argv, expected) => {
   await using user = await createKiroUser();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createKiroUser, JSON_OUTPUT, MARKER, parseEvents, type KiroUser, type RunOptions } from "./run-kiro-cli.ts";
 
-const PROFILES = ["q1", "v2text", "v2json"];
+const PROFILES = ["q1", "v2", "v2json"];
 
 it.each(PROFILES)("%s remembers the turns before, in the same folder", async (profile) => {
   await using user = await createKiroUser();
@@ -60,7 +60,7 @@ it("rejects an unknown id", async () => {
 
 it.each([
   ["q1", "reader"],
-  ["v2text", "code-reviewer"],
+  ["v2", "code-reviewer"],
 ])("%s resumes with the agent %s", async (profile, expected) => {
   await using user = await createKiroUser();
   const env = { FAKE_KIRO_PROFILE: profile };

@@ -73,7 +73,7 @@ it("runs an agent's hooks at its start and at each prompt", async () => {
 
 it.each([
   ["q1", true],
-  ["v2text", false],
+  ["v2", false],
 ])("%s knows the older names of a folder's definitions: %s", async (profile, known) => {
   await using user = await createKiroUser();
   await agentFile(user.host, "worker", { includeMcpJson: true });

@@ -21,4 +21,25 @@ describe("explainEgress", () => {
     expect(far.stdout).toBe("far: elsewhere, where no rule of this machine holds it\n");
     expect(JSON.parse(later.stdout)).toEqual({ agent: "kagent.k8s", mode: "elsewhere", hosts: [] });
   });
+
+  it("lists no host of Kiro's for another program, unless its section names Kiro", async () => {
+    await using user = await createBudgieUser();
+    const file = join(user.host.home, "budgie.json");
+    const program = { protocol: "acp", description: "Codes.", command: "some-acp" };
+    const agents = {
+      coder: { ...program, allowPreset: ["codex"] },
+      free: program,
+      kiro: { ...program, allowPreset: ["kiro"] },
+    };
+    writeFileSync(file, JSON.stringify({ agents, allowPreset: ["codex"] }));
+    const reach = async (agent: string) => {
+      const { stdout } = await user.command(["--config", file, "egress", "explain", agent]);
+      return new Set(stdout.match(/(?<=preset )\w+/g));
+    };
+
+    expect(await reach("coder")).toEqual(new Set(["codex"]));
+    expect(await reach("free")).toEqual(new Set(["codex"]));
+    expect(await reach("kiro")).toEqual(new Set(["kiro"]));
+    expect(await reach("reader")).toEqual(new Set(["codex", "kiro"]));
+  });
 });

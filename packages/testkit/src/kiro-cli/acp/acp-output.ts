@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Output } from "../output/output.ts";
 import { toTitle } from "../output/text-output.ts";
-import { toShortName, type ToolCall } from "../agent/tools.ts";
+import { toShortName, type ToolCall } from "../agent/tool-call.ts";
+import type { Harness } from "../profile/settings.ts";
 import { toRpcError, type Client, type Params } from "./json-rpc.ts";
 
 export type AcpOutputOptions = {
@@ -11,13 +12,14 @@ export type AcpOutputOptions = {
   readonly signal: AbortSignal;
   /** Adds a tool to those that need no permission */
   readonly trust: (tool: string) => void;
+  readonly harness: Harness;
 };
 
 /** An output that knows how its turn ended. */
 export type AcpOutput = Output & { readonly isFinished: () => boolean };
 
 /** Creates the output of a turn over ACP: updates of the session, and requests for permission to use tools. */
-export function createAcpOutput({ client, sessionId, signal, trust }: AcpOutputOptions): AcpOutput {
+export function createAcpOutput({ client, harness, sessionId, signal, trust }: AcpOutputOptions): AcpOutput {
   const started = performance.now();
   let toolCallId = "";
   let isFinished = false;
@@ -40,9 +42,16 @@ export function createAcpOutput({ client, sessionId, signal, trust }: AcpOutputO
     return update({ sessionUpdate: "tool_call_update", toolCallId, status, content });
   }
 
+  function reportCredits(): Promise<void> {
+    const kiro = { kind: "turn_completion", promptTurnSummaries: [{ unit: "credit", usage: 0.01 }] };
+    return update({ sessionUpdate: "session_info_update", _meta: { kiro } });
+  }
+
   return {
     format: "acp",
-    begin: () => client.notify("_kiro.dev/metadata", { sessionId, contextUsagePercentage: 5.3 }),
+    async begin() {
+      if (harness === "v2") await client.notify("_kiro.dev/metadata", { sessionId, contextUsagePercentage: 5.3 });
+    },
     text: (text) => update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } }),
     async approve(call) {
       const toolCall = await announce(call);
@@ -60,10 +69,14 @@ export function createAcpOutput({ client, sessionId, signal, trust }: AcpOutputO
     toolFailed: (_call, reason) => finishTool("failed", reason),
     toolDenied: () => finishTool("failed", "Tool use was denied."),
     async fail(message) {
+      if (harness === "v3" && /rate limit/.test(message)) {
+        await client.notify("_kiro/error/rate_limit", { sessionId, message });
+      }
       throw toRpcError(-32_603, "Internal error", message);
     },
     async finish() {
       isFinished = true;
+      if (harness === "v3") return reportCredits();
       const turnDurationMs = Math.round(performance.now() - started);
       const meteringUsage = [{ value: 0.01, unit: "credit" }];
       signal.throwIfAborted();

@@ -1,24 +1,26 @@
-import type { KiroAgent } from "../agent/agents.ts";
 import { runHooks } from "../agent/hooks.ts";
+import type { KiroAgent } from "../agent/kiro-agent.ts";
 import type { McpServers } from "../agent/mcp-servers.ts";
-import type { ToolTrust } from "../agent/tools.ts";
+import type { ToolTrust, V3Policy } from "../agent/decide-tool.ts";
 import { isExitError } from "../profile/exit-error.ts";
 import type { Settings } from "../profile/settings.ts";
 import { reply } from "../script/reply.ts";
 import type { Conversation } from "../state/conversation-store.ts";
 import { createAcpOutput, type AcpOutput } from "./acp-output.ts";
 import { toRpcError, type Client, type Params } from "./json-rpc.ts";
-import { saveSession } from "./session-store.ts";
 
 /** A conversation over ACP, and its present agent and model. */
 export type AcpSession = {
   readonly client: Client;
   readonly settings: Settings;
   readonly servers: McpServers;
+  readonly runsHooks: boolean;
+  readonly save: (conversation: Conversation) => void;
   agent: KiroAgent;
   /** `undefined` leaves the choice to the agent's file */
   model: string | undefined;
   trust: ToolTrust;
+  v3: V3Policy | undefined;
   conversation: Conversation;
   /** Ends the running turn */
   cancel: () => void;
@@ -31,6 +33,7 @@ export async function answerPrompt(session: AcpSession, params: Params): Promise
   const cancelled = new Promise<void>((resolve) => (session.cancel = resolve));
   const output = createAcpOutput({
     client: session.client,
+    harness: session.settings.harness,
     sessionId: session.conversation.id,
     signal: cancelling.signal,
     trust: (tool) => (session.trust = { ...session.trust, tools: [...session.trust.tools, tool] }),
@@ -54,14 +57,14 @@ async function runTurn(session: AcpSession, { output, text }: AskedTurn): Promis
   const { agent, conversation, settings } = session;
   const model = session.model ?? agent.model ?? "auto";
   if (!settings.models.includes(model)) throw toRpcError(-32_603, "Internal error", `Model '${model}' does not exist.`);
-  await runHooks(agent, "userPromptSubmit", text);
+  if (session.runsHooks) await runHooks(agent, "userPromptSubmit", text);
   await output.begin();
   try {
     await reply({
       prompt: text,
       agent,
       model,
-      trust: session.trust,
+      policy: session,
       conversation,
       settings,
       output,
@@ -69,7 +72,7 @@ async function runTurn(session: AcpSession, { output, text }: AskedTurn): Promis
       save(answer) {
         const history = [...conversation.history, { prompt: text, answer }];
         session.conversation = { ...conversation, agent: agent.name, model, history };
-        saveSession(session.conversation);
+        session.save(session.conversation);
       },
     });
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { KiroAgent } from "./agents.ts";
+import type { KiroAgent } from "./kiro-agent.ts";
 import { runHook } from "../profile/shell.ts";
 
 /** The kinds of hook that the stand-in runs. */
@@ -12,5 +12,5 @@ export async function runHooks({ hooks }: KiroAgent, trigger: Trigger, prompt: s
     ...(prompt !== undefined && { prompt }),
   });
   const env = { ...process.env, ...(prompt !== undefined && { USER_PROMPT: prompt.slice(0, 4096) }) };
-  for (const { command } of hooks[trigger] ?? []) await runHook(command, { input, env });
+  for (const command of hooks.get(trigger.toLowerCase()) ?? []) await runHook(command, { input, env });
 }

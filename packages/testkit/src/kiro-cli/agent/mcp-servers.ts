@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { KiroAgent, McpServer } from "./agents.ts";
+import type { KiroAgent, McpServer } from "./kiro-agent.ts";
 import { connectMcp, type McpConnection } from "./mcp-connection.ts";
 import { kiroFolder, resolveFrom } from "../profile/paths.ts";
-import type { Profile } from "../profile/settings.ts";
+import type { Settings } from "../profile/settings.ts";
 
 export type McpServers = {
   /** Warnings for stderr */
@@ -22,8 +22,9 @@ export type McpServers = {
  * A command gets a process group of its own, receives nothing, and is expected to end with its stdin. An address is connected to, and its
  * tools can be called.
  */
-export async function startMcpServers(agent: KiroAgent, profile: Profile): Promise<McpServers> {
-  const lists = agent.includesMcpJson ? listFiles(profile).map(readServers) : [];
+export async function startMcpServers(agent: KiroAgent, settings: Settings): Promise<McpServers> {
+  // V3 starts them whatever the agent includes.
+  const lists = agent.includesMcpJson || settings.harness === "v3" ? listFiles(settings).map(readServers) : [];
   const servers: Readonly<Record<string, McpServer>> = Object.assign({}, ...lists, agent.mcpServers);
   const wanted = Object.values(servers).filter(({ command, disabled }) => command !== undefined && disabled !== true);
   const started = await Promise.all(wanted.map(startServer));
@@ -51,7 +52,7 @@ async function connectServer([name, { headers, url = "" }]: [string, McpServer])
 }
 
 /** Lists the `mcp.json` files, of which later ones win. Only the first engine reads the older folder name. */
-function listFiles(profile: Profile): readonly string[] {
+function listFiles({ profile }: Settings): readonly string[] {
   const user = join(kiroFolder(), "settings", "mcp.json");
   const older = profile === "q1" ? [join(process.cwd(), ".amazonq", "mcp.json")] : [];
   return [user, ...older, join(process.cwd(), ".kiro", "settings", "mcp.json")];

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { write, type Output, type OutputOptions } from "./output.ts";
 import { toExitError } from "../profile/exit-error.ts";
 import { toTitle } from "./text-output.ts";
-import { toShortName, type ToolCall } from "../agent/tools.ts";
+import { toShortName, type ToolCall } from "../agent/tool-call.ts";
 
 /** Creates the output of `--output-format stream-json`: JSON Lines on stdout, prose on stderr. */
 export function createJsonOutput({ sessionId }: OutputOptions): Output {

@@ -1,5 +1,5 @@
 import type { Profile } from "../profile/settings.ts";
-import type { ToolCall } from "../agent/tools.ts";
+import type { ToolCall } from "../agent/tool-call.ts";
 
 /** The output of a run: text for people, JSON Lines for programs, or messages to a client. */
 export interface Output {

@@ -1,5 +1,5 @@
 import { write, type Output, type OutputOptions } from "./output.ts";
-import { toShortName, type ToolCall } from "../agent/tools.ts";
+import { toShortName, type ToolCall } from "../agent/tool-call.ts";
 
 const PURPLE_MARKER = "\u001B[38;5;141m> \u001B[0m";
 const GREEN_MARKER = "\u001B[38;5;10m> \u001B[0m";

@@ -1,18 +1,23 @@
 import { toExitError } from "./exit-error.ts";
 
 /**
- * The imitated version of Kiro. `q1`: the first engine, as Q 1.19 and Kiro 1.x. `v2text`: the second engine before it had
- * `--output-format`. `v2json`: the second engine with it.
+ * The imitated version of Kiro. `q1`: the first engine, as Q 1.19 and Kiro 1.x. `v2`: the second engine, before its help listed harnesses.
+ * `v2json`: the same with `--output-format`. `v2late`: 2.37, which has both harnesses. `v3`: 3.x.
  */
-export type Profile = "q1" | "v2text" | "v2json";
+export type Profile = "q1" | "v2" | "v2json" | "v2late" | "v3";
+
+/** The program inside Kiro that runs agents. Versions before `v2late` have only the first. */
+export type Harness = "v2" | "v3";
 
 /** The settings that tests make with `FAKE_KIRO_*` variables. */
 export type Settings = {
   readonly profile: Profile;
+  /** Chosen by the command line */
+  readonly harness: Harness;
   /** `NAME` or `NAME AMOUNT`, as in a `[[fault …]]` directive */
   readonly fault: string | undefined;
-  /** Exits with code 4 for an unknown agent, like the newest versions */
-  readonly strictAgent: boolean;
+  /** Exits with code 4 for an unknown agent; `undefined` leaves that to the version */
+  readonly strictAgent: boolean | undefined;
   readonly models: readonly string[];
   readonly wal: boolean;
   /** File to which each call is appended as a line of JSON */
@@ -22,17 +27,25 @@ export type Settings = {
 };
 
 /** The version number of each profile. */
-export const VERSIONS: Readonly<Record<Profile, string>> = { q1: "1.22.0", v2text: "2.12.0", v2json: "2.24.0" };
+export const VERSIONS: Readonly<Record<Profile, string>> = {
+  q1: "1.22.0",
+  v2: "2.12.0",
+  v2json: "2.24.0",
+  v2late: "2.37.0",
+  v3: "3.2.0",
+};
 
 const MODELS = ["auto", "claude-sonnet-4.5", "claude-sonnet-4", "claude-opus-4", "claude-haiku-4.5"];
 
 /** Reads the `FAKE_KIRO_*` variables. */
 export function loadSettings(env: NodeJS.ProcessEnv): Settings {
   const more = env["FAKE_KIRO_MODELS"]?.split(",").filter((model) => model !== "") ?? [];
+  const strict = env["FAKE_KIRO_STRICT_AGENT"];
   return {
-    profile: parseProfile(env["FAKE_KIRO_PROFILE"] ?? "v2text"),
+    profile: parseProfile(env["FAKE_KIRO_PROFILE"] ?? "v2"),
+    harness: "v2",
     fault: env["FAKE_KIRO_FAULT"],
-    strictAgent: env["FAKE_KIRO_STRICT_AGENT"] === "1",
+    strictAgent: strict === undefined ? undefined : strict === "1",
     models: [...MODELS, ...more],
     wal: env["FAKE_KIRO_WAL"] === "1",
     logFile: env["FAKE_KIRO_LOG"],
@@ -41,6 +54,8 @@ export function loadSettings(env: NodeJS.ProcessEnv): Settings {
 }
 
 function parseProfile(text: string): Profile {
-  if (text === "q1" || text === "v2text" || text === "v2json") return text;
-  throw toExitError(2, `FAKE_KIRO_PROFILE must be q1, v2text or v2json, not "${text}".`);
+  const profiles = Object.keys(VERSIONS) as readonly Profile[];
+  const profile = profiles.find((each) => each === text);
+  if (profile !== undefined) return profile;
+  throw toExitError(2, `FAKE_KIRO_PROFILE must be one of ${profiles.join(", ")}, not "${text}".`);
 }

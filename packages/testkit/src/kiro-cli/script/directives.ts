@@ -7,7 +7,7 @@ import { FAULTS, type FaultContext } from "./faults.ts";
 import { resolveFrom } from "../profile/paths.ts";
 import type { Directive } from "./script.ts";
 import { runShell } from "../profile/shell.ts";
-import type { ToolCall } from "../agent/tools.ts";
+import type { ToolCall } from "../agent/tool-call.ts";
 import type { Stage } from "./stage.ts";
 import type { Turn } from "./turn.ts";
 

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { toReason } from "../profile/exit-error.ts";
 import { toApprovalError } from "./faults.ts";
-import { decideTool, type ToolCall } from "../agent/tools.ts";
+import { decideTool } from "../agent/decide-tool.ts";
+import type { ToolCall } from "../agent/tool-call.ts";
 import type { Turn } from "./turn.ts";
 
 /** The abilities of a turn of the scripted model: text and tools. */
@@ -22,7 +23,7 @@ export type Stage = {
 type ToolUse = { readonly outcome: "done" | "failed" | "denied" | "missing"; readonly result: string };
 
 /** Creates the stage of a turn. */
-export function createStage({ output, agent, trust, settings }: Turn): Stage {
+export function createStage({ output, agent, policy, settings }: Turn): Stage {
   const said: string[] = [];
   let printed = 0;
   let inMessage = false;
@@ -58,10 +59,10 @@ export function createStage({ output, agent, trust, settings }: Turn): Stage {
       await (printed === said.length && !inMessage ? print(said) : flush());
     },
     async useTool(call, work) {
-      const decision = decideTool(call, agent, trust);
+      const decision = decideTool(call, { ...policy, agent });
       if (decision === "missing") return { outcome: "missing", result: "" };
-      const isApproved = decision === "denied" && (await output.approve?.(call)) === true;
-      if (decision === "denied" && !isApproved) return refuse(call);
+      const isApproved = decision === "unclear" && (await output.approve?.(call)) === true;
+      if (decision !== "allowed" && !isApproved) return refuse(call);
       await output.toolStarted(call, isApproved);
       inMessage = false;
       toolsUsed = true;

@@ -1,16 +1,16 @@
-import type { KiroAgent } from "../agent/agents.ts";
+import type { KiroAgent } from "../agent/kiro-agent.ts";
 import type { McpServers } from "../agent/mcp-servers.ts";
 import type { Conversation } from "../state/conversation-store.ts";
 import type { Output } from "../output/output.ts";
 import type { Settings } from "../profile/settings.ts";
-import type { ToolTrust } from "../agent/tools.ts";
+import type { ToolPolicy } from "../agent/decide-tool.ts";
 
 /** The input of the scripted model. */
 export type Turn = {
   readonly prompt: string;
   readonly agent: KiroAgent;
   readonly model: string;
-  readonly trust: ToolTrust;
+  readonly policy: Omit<ToolPolicy, "agent">;
   readonly conversation: Conversation;
   readonly settings: Settings;
   readonly output: Output;

@@ -18,9 +18,9 @@ export type AcpClient = {
   readonly request: (method: string, params: Params) => Promise<Pick<Message, "error" | "result">>;
   readonly notify: (method: string, params: Params) => void;
   /** Begins a session, and resolves to the answer */
-  readonly begin: () => Promise<Params>;
+  readonly begin: (more?: { readonly client?: Params; readonly session?: Params }) => Promise<Params>;
   /** Sends a prompt. Resolves to its answer */
-  readonly prompt: (sessionId: unknown, text: string) => Promise<Pick<Message, "error" | "result">>;
+  readonly prompt: (sessionId: unknown, text: string, more?: Params) => Promise<Pick<Message, "error" | "result">>;
   /** The received notifications and requests, in order */
   readonly received: readonly Message[];
   /** Resolves to the first message of a method, and keeps it in the list */
@@ -71,13 +71,14 @@ export function startAcp(
   return {
     request,
     notify: (method, params) => send({ method, params }),
-    async begin() {
-      await request("initialize", { protocolVersion: 1, clientCapabilities: {} });
-      const { error, result } = await request("session/new", { cwd: user.work, mcpServers: [] });
+    async begin({ client = {}, session = {} } = {}) {
+      await request("initialize", { protocolVersion: 1, clientCapabilities: client });
+      const { error, result } = await request("session/new", { cwd: user.work, mcpServers: [], ...session });
       if (result === undefined) throw new Error(`session/new failed: ${JSON.stringify(error)}`);
       return result;
     },
-    prompt: (sessionId, text) => request("session/prompt", { sessionId, prompt: [{ type: "text", text }] }),
+    prompt: (sessionId, text, more = {}) =>
+      request("session/prompt", { sessionId, prompt: [{ type: "text", text }], ...more }),
     received,
     async until(method) {
       for (;;) {

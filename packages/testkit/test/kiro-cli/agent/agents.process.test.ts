@@ -5,7 +5,7 @@ import { createKiroUser } from "../run-kiro-cli.ts";
 
 it.each([
   ["q1", "Error: no agent with name nobody found. Falling back to user specified default"],
-  ["v2text", 'warning: agent "nobody" not found, using "kiro_default"'],
+  ["v2", 'warning: agent "nobody" not found, using "kiro_default"'],
 ])("%s falls back to its default agent with a warning on stderr", async (profile, expected) => {
   await using user = await createKiroUser();
 

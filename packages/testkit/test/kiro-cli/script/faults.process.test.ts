@@ -109,7 +109,7 @@ it("hangs through SIGTERM", async () => {
 
 it.each([
   ["q1", 0],
-  ["v2text", 1],
+  ["v2", 1],
 ])("%s ends with exit code %i when it is interrupted", async (profile, expected) => {
   await using user = await createKiroUser();
   const child = user.start(["chat", "--no-interactive", "[[say: here]] [[sleep 60000]]"], {

@@ -1,0 +1,89 @@
+import { randomUUID } from "node:crypto";
+import { loadAgents, pickAgent, type AgentSet } from "../agent/agents.ts";
+import type { KiroAgent } from "../agent/kiro-agent.ts";
+import { toExitError } from "../profile/exit-error.ts";
+import { VERSIONS, type Settings } from "../profile/settings.ts";
+import type { Conversation } from "../state/conversation-store.ts";
+import { answerPrompt } from "./answer-prompt.ts";
+import { toRpcError, type Params } from "./json-rpc.ts";
+import { enterFolder, findSession, openSession, replay, toId, type Place } from "./serve-acp.ts";
+import { loadSession, saveSession } from "./session-store.ts";
+
+/** Creates the answers of V2, whose agent is chosen by the command line. */
+export function answerV2(place: Place): (method: string, params: Params) => Promise<unknown> {
+  const { options } = place;
+  return async (method, params) => {
+    switch (method) {
+      case "initialize":
+        return toCapabilities(options.settings);
+      case "session/new":
+        return begin({ id: randomUUID(), agent: undefined, model: undefined, history: [] }, params, place);
+      case "session/load":
+        return load(params, place);
+      case "session/prompt":
+        return answerPrompt(findSession(params, place), params);
+      case "session/set_mode":
+        return setMode(params, place);
+      case "session/set_model":
+        // Has no effect if the command line names a model.
+        findSession(params, place).model = options.model ?? String(params["modelId"]);
+        return {};
+      default:
+        throw toRpcError(-32_601, "Method not found", method);
+    }
+  };
+}
+
+function toCapabilities({ profile }: Settings) {
+  return {
+    protocolVersion: 1,
+    agentInfo: { name: "Kiro CLI Agent", version: VERSIONS[profile] },
+    agentCapabilities: {
+      loadSession: true,
+      mcpCapabilities: { http: true, sse: false },
+      promptCapabilities: { image: true, audio: false, embeddedContext: false },
+    },
+    authMethods: [],
+  };
+}
+
+async function load(params: Params, place: Place): Promise<unknown> {
+  const stored = loadSession(toId(params));
+  // The real program ends without a word.
+  if (stored === undefined) throw toExitError(0, "");
+  await replay(stored, place.client);
+  const { sessionId: _, ...state } = await begin(stored, params, place);
+  return state;
+}
+
+async function begin(conversation: Conversation, params: Params, place: Place) {
+  const { client, options } = place;
+  const { settings } = options;
+  enterFolder(params, place);
+  const set = loadAgents(settings);
+  const asked = options.agent ?? conversation.agent;
+  const { agent, warning } = pickAgent(asked, set, settings);
+  const warnings = [...set.warnings, ...(warning === undefined ? [] : [warning])];
+  await openSession({ agent, conversation, warnings, runsHooks: true, save: saveSession, v3: undefined }, place);
+  if (warning !== undefined) {
+    const fallback = { requestedAgent: asked, fallbackAgent: agent.name };
+    await client.notify("_kiro.dev/agent/not_found", { sessionId: conversation.id, ...fallback });
+  }
+  const models = settings.models.map((modelId) => ({ modelId, name: modelId }));
+  const currentModelId = options.model ?? agent.model ?? "auto";
+  const state = { modes: toModes(set, agent), models: { currentModelId, availableModels: models } };
+  return { sessionId: conversation.id, ...state };
+}
+
+function toModes({ agents }: AgentSet, { name: currentModeId }: KiroAgent) {
+  const names = [...agents.keys(), "kiro_default"];
+  return { currentModeId, availableModes: names.map((name) => ({ id: name, name })) };
+}
+
+function setMode(params: Params, place: Place) {
+  const name = String(params["modeId"]);
+  const agent = loadAgents(place.options.settings).agents.get(name);
+  if (agent === undefined) throw toRpcError(-32_603, "Internal error", `Mode '${name}' not found`);
+  findSession(params, place).agent = agent;
+  return {};
+}
