@@ -38,6 +38,8 @@ export type { KiroHarness } from "./kiro/session-protocol.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { findAgentFiles } from "./kiro/agent-files.ts";
 export { createFindKiroFlags, type FindKiroFlags, type KiroFlags } from "./kiro/help/kiro-flags.ts";
+export { inspectKiro, toHarnesses, type KiroFacts, type Print } from "./kiro/help/inspect-kiro.ts";
+export { findV3Obstacle } from "./kiro/v3/v3-obstacle.ts";
 export { parseKiroHelp, type HarnessFlags, type KiroEngine } from "./kiro/help/parse-kiro-help.ts";
 export { KIRO_HIDDEN_PATHS } from "./kiro/kiro-hidden-paths.ts";
 export { toSharedProjections, type KiroAcpProgram, type KiroModels } from "./kiro/kiro-command.ts";

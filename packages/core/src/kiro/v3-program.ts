@@ -62,7 +62,7 @@ function requireV3(flags: KiroFlags | undefined, { binary, sandboxHome }: KiroOp
   }
   if (flags.hasRuntime || sandboxHome === undefined) return;
   throw invalid(
-    `The sandbox image has not unpacked Kiro's V3 harness: it has no folder that its variable KIRO_RUNTIME_DIR names. ` +
+    `The sandbox image has not unpacked Kiro's V3 harness where no agent can write: "budgie doctor" says what is missing. ` +
       `Build it anew with "budgie build-image", which prints the reason if it cannot be unpacked. ${USE_V2}`,
   );
 }

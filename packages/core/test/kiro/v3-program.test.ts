@@ -151,7 +151,7 @@ describe("toV3Program", () => {
       "that is not unpacked in the sandbox's image",
       { findFlags: async () => ({ ...FLAGS, hasRuntime: false }) },
       "CONFIG_INVALID",
-      /KIRO_RUNTIME_DIR/,
+      /where no agent can write/,
     ],
   ])("refuses a program %s", async (_what, options, code, message) => {
     expect(await failureOf(createPlace().find(options))).toMatchObject({

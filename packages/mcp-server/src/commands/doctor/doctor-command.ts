@@ -17,6 +17,8 @@ import { findHiddenFiles } from "../../agents/find-problems.ts";
 import { withKagentAgents } from "../../agents/kagent-agents.ts";
 import { findAwaitedAgents, refuseUnknownAgents } from "../../config/agent-policies.ts";
 import { withFlags } from "../../terminal/with-flags.ts";
+import { toHarnessFindings } from "./harness-findings.ts";
+import { askKiros, NO_KIROS, toKiroFindings } from "./kiro-findings.ts";
 import { inspectServers } from "./mcp-findings.ts";
 import { inspectPrograms } from "./program-findings.ts";
 import { isProven, proofText } from "./proof.ts";
@@ -44,13 +46,17 @@ async function examine(given: Config, { egress, json, prove, signal }: Examinati
   const problemsElsewhere: string[] = [];
   const config = await withKagentAgents(given, { ...host, report: (line) => void problemsElsewhere.push(line) });
   const facts = await inspectMachine(config, host);
-  const { agents } = loadAgents(config);
+  const loaded = loadAgents(config);
+  const { agents } = loaded;
+  const kiros = needsKiro(agents) ? await askKiros(facts, config, host) : NO_KIROS;
   const lab = toLabOptions(config, signal, host);
   const found: readonly Finding[] = [
     ...withoutKiros(toSandboxFindings(facts, config, host), agents),
+    ...toKiroFindings(kiros, config),
     ...(await inspectEgress(facts, egress, lab)),
     ...(await inspectPrograms(agents, config, host)),
     ...inspectAgents(config, host),
+    ...toHarnessFindings(loaded, kiros, config),
     ...(await inspectServers(config, signal, host)),
     ...[...problemsElsewhere, ...findRefusedRemotes(config)].map(toFailure),
     ...inspectDirectories(config),
@@ -72,8 +78,11 @@ async function examine(given: Config, { egress, json, prove, signal }: Examinati
 
 /** Removes the findings about kiro-cli and its login if only agents with programs of their own are on offer. */
 function withoutKiros(findings: readonly Finding[], agents: readonly Agent[]): readonly Finding[] {
-  const needsKiro = agents.length === 0 || agents.some(isKiros);
-  return needsKiro ? findings : findings.filter(({ what }) => what !== "program" && what !== "login");
+  return needsKiro(agents) ? findings : findings.filter(({ what }) => what !== "program" && what !== "login");
+}
+
+function needsKiro(agents: readonly Agent[]): boolean {
+  return agents.length === 0 || agents.some(isKiros);
 }
 
 function isKiros({ program, remote }: Agent): boolean {
