@@ -1,10 +1,13 @@
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { buildSandboxImage } from "@budgie/runner-docker";
+import { installKiroCli } from "@budgie/testkit";
+import { buildImage } from "./build-image.ts";
 import { BASE_IMAGE, createDockerPlace, run, testEngine, type DockerPlace } from "../helpers/docker-place.ts";
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
@@ -16,15 +19,23 @@ beforeAll(() => {
 });
 afterAll(() => place[Symbol.asyncDispose]());
 
+type Install = (folder: string) => void | Promise<void>;
+
+/** Installs a shell script as `kiro-cli`. */
+function installScript(script: string): Install {
+  return (folder) => {
+    mkdirSync(join(folder, "bin"), { recursive: true });
+    writeFileSync(join(folder, "bin/kiro-cli"), `#!/bin/sh\n${script}`, { mode: 0o755 });
+  };
+}
+
 /** Builds budgie's own image with a `kiro-cli` of the build context, without a network. Disposing it removes the image. */
-async function build(kiroCli: string) {
+async function build(install: Install, base = BASE_IMAGE) {
   const contextDir = mkdtempSync(join(tmpdir(), "budgie-build-"));
-  const programs = join(contextDir, "docker/kiro-cli/bin");
-  mkdirSync(programs, { recursive: true });
+  mkdirSync(join(contextDir, "docker"));
   copyFileSync(join(ROOT, "Dockerfile.sandbox"), join(contextDir, "Dockerfile.sandbox"));
   copyFileSync(join(ROOT, "docker/entrypoint.sh"), join(contextDir, "docker/entrypoint.sh"));
-  writeFileSync(join(programs, "kiro-cli"), `#!/bin/sh\n${kiroCli}`);
-  chmodSync(join(programs, "kiro-cli"), 0o755);
+  await install(join(contextDir, "docker/kiro-cli"));
   const tag = `budgie-test-own:${process.pid}-${createSessionId().slice(0, 8)}`;
   const lines: string[] = [];
   try {
@@ -32,7 +43,7 @@ async function build(kiroCli: string) {
       tag,
       contextDir,
       dockerfile: "Dockerfile.sandbox",
-      buildArgs: { BASE_IMAGE, KIRO_CLI: "context", TOOLS: "" },
+      buildArgs: { BASE_IMAGE: base, KIRO_CLI: "context", TOOLS: "" },
       network: "none",
       home: process.env["HOME"] ?? "/root",
       hostEnv: process.env,
@@ -52,9 +63,18 @@ async function build(kiroCli: string) {
       return { said: stdout.trim().split("\n"), stderr, exitCode: exit.exitCode };
     },
     async [Symbol.asyncDispose]() {
-      await (await testEngine()).getImage(tag).remove({ force: true });
+      const docker = await testEngine();
+      await docker.getImage(tag).remove({ force: true });
+      await removeStage(docker, lines);
     },
   };
+}
+
+/** Removes what an engine without BuildKit keeps of the first stage. */
+async function removeStage(docker: Docker, lines: readonly string[]): Promise<void> {
+  const built = new Set(lines.flatMap((line) => /^ ---> ([0-9a-f]{12})$/.exec(line)?.[1] ?? []));
+  const unnamed = await docker.listImages({ filters: { dangling: ["true"] } });
+  for (const { Id } of unnamed.filter((image) => built.has(image.Id.slice(7, 19)))) await docker.getImage(Id).remove();
 }
 
 // What an archive may bring along: an owner, and a mode that lets everyone write
@@ -70,14 +90,14 @@ exec "$KIRO_RUNTIME_DIR/node"
 
 describe("Dockerfile.sandbox", () => {
   it("puts kiro-cli on every PATH and unpacks V3, where no agent can write", async () => {
-    await using image = await build(UNPACKING);
+    await using image = await build(installScript(UNPACKING));
 
     const { said, stderr } = await image.say(`
       kiro-cli --v3 chat --list-sessions
       echo "$KIRO_RUNTIME_DIR"
       stat -c '%U:%G %A' "$KIRO_RUNTIME_DIR" "$KIRO_RUNTIME_DIR/node"
       echo "own" >"$KIRO_RUNTIME_DIR/node" || mv "$KIRO_RUNTIME_DIR/node" "$KIRO_RUNTIME_DIR/old" || echo "refused"
-      find ~ -type f
+      find ~ -type f -perm /111
       command -v kiro-cli
       PATH=/usr/local/bin:/usr/bin:/bin
       command -v kiro-cli
@@ -96,8 +116,29 @@ describe("Dockerfile.sandbox", () => {
     expect(image.notes).toEqual([]);
   });
 
+  it("unpacks V3 of the stand-in, which then starts from there and leaves nothing in a session's home", async () => {
+    await using base = await buildImage(`FROM ${BASE_IMAGE}\nENV FAKE_KIRO_PROFILE=v3\n`);
+    await using image = await build(installKiroCli, base.name);
+
+    const { exitCode, said } = await image.say(`
+      find "$KIRO_RUNTIME_DIR" -type f -printf '%u %m %f\\n'
+      kiro-cli --v3 chat --list-sessions >&2 && find ~ -name kas
+    `);
+
+    expect({ exitCode, said }).toEqual({ exitCode: 0, said: ["root 755 server"] });
+    expect(image.notes).toEqual([]);
+  });
+
+  it("is built without V3 of a stand-in that has none", async () => {
+    await using image = await build(installKiroCli);
+
+    const { said } = await image.say('kiro-cli --version; test -e "$KIRO_RUNTIME_DIR" || echo "none"');
+
+    expect(said).toEqual(["kiro-cli 2.12.0", "none"]);
+    expect(image.notes).toEqual([expect.stringContaining("error: Unknown option")]);
+  });
+
   it.each([
-    ["knows no V3", `echo "unexpected argument '--v3'" >&2; exit 2`, "unexpected argument '--v3'"],
     ["unpacks a part", `echo half >"$KIRO_RUNTIME_DIR/node"; echo "disk is full"; exit 1`, "disk is full"],
     [
       "writes there at each start",
@@ -110,7 +151,7 @@ describe("Dockerfile.sandbox", () => {
       "It went elsewhere.",
     ],
   ])("is built without V3 if kiro-cli %s, and says so", async (_, kiroCli, reason) => {
-    await using image = await build(kiroCli);
+    await using image = await build(installScript(kiroCli));
 
     const { said } = await image.say('echo "$KIRO_RUNTIME_DIR"; test -e "$KIRO_RUNTIME_DIR" || echo "none"');
 
