@@ -56,7 +56,7 @@ async function examine(given: Config, { egress, json, prove, signal }: Examinati
     ...(await inspectEgress(facts, egress, lab)),
     ...(await inspectPrograms(agents, config, host)),
     ...inspectAgents(config, host),
-    ...toHarnessFindings(loaded, kiros, config),
+    ...toHarnessFindings(loaded, config),
     ...(await inspectServers(config, signal, host)),
     ...[...problemsElsewhere, ...findRefusedRemotes(config)].map(toFailure),
     ...inspectDirectories(config),

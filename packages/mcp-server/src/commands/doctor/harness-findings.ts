@@ -3,12 +3,10 @@ import { basename, join } from "node:path";
 import { findV3Obstacle, type LoadedAgents } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Finding } from "./finding.ts";
-import { isOlder, type Kiros } from "./kiro-findings.ts";
 
 /** Returns which agents' files need which harness or version of Kiro, and what an upgrade of Kiro's left beside them. */
 export function toHarnessFindings(
   { files }: Pick<LoadedAgents, "files">,
-  { inImage }: Kiros,
   { agentsDir, kiroHarness }: Pick<Config, "agentsDir" | "kiroHarness">,
 ): readonly Finding[] {
   const agents = [...files].flatMap(
@@ -22,7 +20,7 @@ export function toHarnessFindings(
       agent === undefined || value === undefined ? [] : [{ file, name: agent.name, ...value }],
   );
   return [
-    ...(kiroHarness === "v2" ? [...toMarkdownFinding(agents), ...toUpgradedFindings(agents, inImage?.version)] : []),
+    ...(kiroHarness === "v2" ? [...toMarkdownFinding(agents), ...toUpgradedFinding(agents)] : []),
     ...toV3Findings(agents, kiroHarness),
     ...findOrphans(agentsDir).map((name) =>
       toFinding(
@@ -39,23 +37,19 @@ type Loaded = LoadedAgents["files"] extends ReadonlyMap<string, infer L> ? L : n
 
 function toMarkdownFinding(agents: readonly KiroAgent[]): readonly Finding[] {
   const names = agents.filter(({ format }) => format === "markdown").map(({ name }) => name);
-  return names.length === 0 ? [] : [toFinding("ok", `${names.join(", ")}: Markdown, which V2 gets as JSON`)];
+  return names.length === 0 ? [] : [toFinding("ok", `Markdown, which V2 gets as JSON: ${names.join(", ")}`)];
 }
-
-// Its V2 and earlier ones refuse a file with this key.
-const READS_PERMISSIONS = "2.23.0";
 
 const BACKUP = ".bak";
 
-function toUpgradedFindings(agents: readonly KiroAgent[], version: string | undefined): readonly Finding[] {
-  const upgraded = agents.filter(({ definition, format }) => format === "json" && definition.permissions != null);
+/** Kiro's upgrade gives a JSON file `permissions`, and keeps the file from before. Older versions of V2 refuse a file with that key. */
+function toUpgradedFinding(agents: readonly KiroAgent[]): readonly Finding[] {
+  const upgraded = agents.filter(({ definition, format }) => format === "json" && definition.permissions);
   if (upgraded.length === 0) return [];
   const names = upgraded.map(({ file, name }) => {
     return existsSync(file + BACKUP) ? `${name} (before: ${basename(file)}${BACKUP})` : name;
   });
-  const text = `upgraded by a later Kiro, with "permissions": ${names.join(", ")}`;
-  if (!isOlder(version, READS_PERMISSIONS)) return [toFinding("ok", text)];
-  return [toFinding("note", `${text}; the image's ${version} gets a copy without them`)];
+  return [toFinding("ok", `upgraded by a later Kiro, so V2 gets a copy without "permissions": ${names.join(", ")}`)];
 }
 
 function toV3Findings(agents: readonly KiroAgent[], harness: Config["kiroHarness"]): readonly Finding[] {
@@ -63,7 +57,7 @@ function toV3Findings(agents: readonly KiroAgent[], harness: Config["kiroHarness
     const obstacle = findV3Obstacle(definition);
     if (obstacle === undefined) return [];
     const state = harness === "v3" ? "failed" : "note";
-    return [toFinding(state, `${name}: for V2 alone: ${obstacle}`)];
+    return [toFinding(state, `${name} needs V2: ${obstacle}`)];
   });
 }
 

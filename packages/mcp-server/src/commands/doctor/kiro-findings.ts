@@ -61,7 +61,7 @@ function toText(facts: KiroFacts, place: string): string {
 }
 
 /** Returns true if a version is older than another; false if one of them is unknown. */
-export function isOlder(version: string | undefined, other: string | undefined): boolean {
+function isOlder(version: string | undefined, other: string | undefined): boolean {
   if (version === undefined || other === undefined) return false;
   return version.localeCompare(other, "en", { numeric: true }) < 0;
 }
