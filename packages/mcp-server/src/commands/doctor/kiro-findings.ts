@@ -31,7 +31,7 @@ async function askHere(config: Config, { env: hostEnv }: Host): Promise<KiroFact
   const { createLocalRunner } = await import("@budgie/runner-local");
   const runner = createLocalRunner({ sessionsDir, stateDir, owner: createOwner({ stateDir }), hostEnv, env });
   try {
-    return await inspectKiro(runner.print, program);
+    return await inspectKiro((argv) => runner.print(argv), program);
   } catch {
     return undefined;
   } finally {
