@@ -1,6 +1,7 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
 export { listHideableHooks, type AgentHook } from "./agents/agent-hooks.ts";
-export { AGENT_NAME, type Agent, type AgentProgram, type RemoteAgent } from "./agents/agent.ts";
+export { AGENT_NAME, PLAIN_NAME, type Agent, type AgentProgram, type RemoteAgent } from "./agents/agent.ts";
+export { readAgentDefinition, type AgentDefinition } from "./agents/agent-definition.ts";
 export { truncateText } from "./text/text.ts";
 export { isTooDeep, NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "./policy/nesting.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./text/duration.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AGENT_NAME, DEFAULT_TEXT_LIMITS, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
+import { PLAIN_NAME, DEFAULT_TEXT_LIMITS, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
 import { SPELLINGS, TOOL_MODES } from "./tool-options.ts";
 import { DEFAULT_MODEL, HOST_NAME, KIRO_HARNESS, NUMBERS, ORIGIN, PROTOCOL, TOOL_PREFIX } from "./option-values.ts";
@@ -86,7 +86,7 @@ export const configSchema = z.strictObject({
     .default(false)
     .describe("with --sandbox: what the host runs by itself, such as git hooks, is read-only where it exists"),
   allowMcp: z
-    .array(z.string().regex(AGENT_NAME, "the name of an MCP server"))
+    .array(z.string().regex(PLAIN_NAME, "the name of an MCP server"))
     .default([])
     .describe(
       "an MCP server of agents' files, and for programs of settings/mcp.json: agents get all its tools, and it runs in a container that reaches no host; repeatable",
