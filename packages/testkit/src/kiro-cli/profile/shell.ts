@@ -14,26 +14,18 @@ export function runShellEscape(command: string): Promise<void> {
   return start(command, { cwd: process.cwd(), stdio: "inherit" }, () => undefined);
 }
 
-/** Runs an agent's hook, with its event on stdin. */
-export function runHook(command: string, { env, input }: { env: NodeJS.ProcessEnv; input: string }): Promise<void> {
-  const options: Options = { cwd: process.cwd(), env, input, stdio: ["pipe", "ignore", "ignore"], timeout: 30_000 };
-  return start(command, options, () => undefined);
+/** Runs an agent's hook. */
+export function runHook(command: string): Promise<void> {
+  return start(command, { cwd: process.cwd(), stdio: "ignore" }, () => undefined);
 }
 
-type Options = {
-  readonly cwd: string;
-  readonly stdio: StdioOptions;
-  readonly env?: NodeJS.ProcessEnv;
-  readonly input?: string;
-  readonly timeout?: number;
-};
+type Options = { readonly cwd: string; readonly stdio: StdioOptions };
 
-async function start(command: string, { input, ...options }: Options, collect: (piece: Buffer) => void): Promise<void> {
+async function start(command: string, options: Options, collect: (piece: Buffer) => void): Promise<void> {
   for (const shell of ["bash", "sh"]) {
     const child = spawn(shell, ["-c", command], options);
     child.stdout?.on("data", collect);
     child.stderr?.on("data", collect);
-    child.stdin?.on("error", () => undefined).end(input);
     try {
       await once(child, "close");
       return;
