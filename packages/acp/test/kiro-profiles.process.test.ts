@@ -21,6 +21,8 @@ function describeRow(row: string, cells: readonly Cell[], fields: object = {}): 
   });
 }
 
+const commandOf = ({ calls }: KiroUser): string => calls().at(-1)?.argv.join(" ") ?? "";
+
 function starts(command: string): Cell[2] {
   return async (user) => {
     expect(await user.ask("[[say: Answered.]]")).toMatchObject({ response: expect.stringContaining("Answered.") });
