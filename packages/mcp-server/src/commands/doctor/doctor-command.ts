@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { BudgieError, loadAgents, listHideableHooks, type Agent, type EgressPolicy } from "@budgie/core";
 import type { LabOptions } from "@budgie/claims";
+import type { SandboxFacts } from "@budgie/runner-docker";
 import { findSqliteProblem } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import { inspectEgress } from "./egress-findings.ts";
@@ -18,7 +19,7 @@ import { withKagentAgents } from "../../agents/kagent-agents.ts";
 import { findAwaitedAgents, refuseUnknownAgents } from "../../config/agent-policies.ts";
 import { withFlags } from "../../terminal/with-flags.ts";
 import { toHarnessFindings } from "./harness-findings.ts";
-import { askKiros, NO_KIROS, toKiroFindings } from "./kiro-findings.ts";
+import { askKiros, toKiroFindings } from "./kiro-findings.ts";
 import { inspectServers } from "./mcp-findings.ts";
 import { inspectPrograms } from "./program-findings.ts";
 import { isProven, proofText } from "./proof.ts";
@@ -48,11 +49,10 @@ async function examine(given: Config, { egress, json, prove, signal }: Examinati
   const facts = await inspectMachine(config, host);
   const loaded = loadAgents(config);
   const { agents } = loaded;
-  const kiros = needsKiro(agents) ? await askKiros(facts, config, host) : NO_KIROS;
   const lab = toLabOptions(config, signal, host);
   const found: readonly Finding[] = [
     ...withoutKiros(toSandboxFindings(facts, config, host), agents),
-    ...toKiroFindings(kiros, config),
+    ...(await inspectKiros(facts, agents, { config, host })),
     ...(await inspectEgress(facts, egress, lab)),
     ...(await inspectPrograms(agents, config, host)),
     ...inspectAgents(config, host),
@@ -79,6 +79,16 @@ async function examine(given: Config, { egress, json, prove, signal }: Examinati
 /** Removes the findings about kiro-cli and its login if only agents with programs of their own are on offer. */
 function withoutKiros(findings: readonly Finding[], agents: readonly Agent[]): readonly Finding[] {
   return needsKiro(agents) ? findings : findings.filter(({ what }) => what !== "program" && what !== "login");
+}
+
+type Place = { readonly config: Config; readonly host: Host };
+
+async function inspectKiros(
+  facts: SandboxFacts,
+  agents: readonly Agent[],
+  { config, host }: Place,
+): Promise<readonly Finding[]> {
+  return needsKiro(agents) ? toKiroFindings(await askKiros(facts, config, host), config) : [];
 }
 
 function needsKiro(agents: readonly Agent[]): boolean {

@@ -10,8 +10,6 @@ import type { Finding } from "./finding.ts";
 /** The Kiros that may run agents, in the image and on this machine; `undefined` where there is none, or it says nothing. */
 export type Kiros = { readonly inImage: KiroFacts | undefined; readonly here: KiroFacts | undefined };
 
-export const NO_KIROS: Kiros = { inImage: undefined, here: undefined };
-
 /** Asks the image's and this machine's Kiro for their facts. */
 export async function askKiros(
   { print, program }: Pick<SandboxFacts, "print" | "program">,
