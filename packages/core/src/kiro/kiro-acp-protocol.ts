@@ -57,7 +57,7 @@ async function toV2Program(options: KiroOptions, turn: ProtocolTurn): Promise<Ki
     agent: agent.name,
     model: toModel(agent, options),
     trustAllTools,
-    env: toKiroEnv(options, session.paths(directory).home),
+    env: toKiroEnv(options, session.paths(directory).home, agent.shown),
     projections: [...projections, ...findTurnFiles(options, agent).projections],
   });
   // Kiro asks only for what the agent's own `allowedTools` leaves open.
