@@ -1,25 +1,9 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { failureOf } from "@budgie/testkit";
-import { createKiroUser, WORKER, type KiroUser, type Way } from "./helpers/kiro-user.ts";
-
-const V2: Way = { profile: "v2", transport: "cli", harness: "v2" };
-const V2_LATE: Way = { profile: "v2late", transport: "cli", harness: "v2" };
-const V2_LATE_ACP: Way = { profile: "v2late", transport: "acp", harness: "v2" };
-const V3: Way = { profile: "v3", transport: "acp", harness: "v3" };
-
-/** One of the table's cells: a profile, what is expected in this row, and its test. */
-type Cell = readonly [way: Way, expected: string, test: (user: KiroUser) => Promise<void>];
-
-/** Describes a row of the table of profiles: a test for each. */
-function describeRow(row: string, cells: readonly Cell[], fields: object = {}): void {
-  describe(row, () => {
-    for (const [way, expected, test] of cells) {
-      it(`${way.profile} over ${way.transport}: ${expected}`, async () => test(createKiroUser(way, fields)));
-    }
-  });
-}
+import { createKiroUser, WORKER, type KiroUser } from "./helpers/kiro-user.ts";
+import { describeRow, V2, V2_LATE, V2_LATE_ACP, V3, type Cell } from "./helpers/profile-table.ts";
 
 const commandOf = ({ calls }: KiroUser): string => calls().at(-1)?.argv.join(" ") ?? "";
 

@@ -1,7 +1,13 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
 export { listHideableHooks, type AgentHook } from "./agents/agent-hooks.ts";
 export { AGENT_NAME, PLAIN_NAME, type Agent, type AgentProgram, type RemoteAgent } from "./agents/agent.ts";
-export { readAgentDefinition, type AgentDefinition } from "./agents/agent-definition.ts";
+export {
+  parseAgentFile,
+  readAgentDefinition,
+  readAgentFile,
+  type AgentDefinition,
+  type ParsedAgentFile,
+} from "./agents/agent-definition.ts";
 export { truncateText } from "./text/text.ts";
 export { isTooDeep, NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "./policy/nesting.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./text/duration.ts";
@@ -41,6 +47,8 @@ export { createFindKiroFlags, type FindKiroFlags, type KiroFlags } from "./kiro/
 export { inspectKiro, toHarnesses, type KiroFacts, type Print } from "./kiro/help/inspect-kiro.ts";
 export { findV3Obstacle } from "./kiro/v3/v3-obstacle.ts";
 export { parseKiroHelp, type HarnessFlags, type KiroEngine } from "./kiro/help/parse-kiro-help.ts";
+export { toV2AllowedTools, toV2Tools } from "./kiro/v2/v2-tools.ts";
+export { toV2Definition } from "./kiro/v2/to-v2-definition.ts";
 export { KIRO_HIDDEN_PATHS } from "./kiro/kiro-hidden-paths.ts";
 export { toSharedProjections, type KiroAcpProgram, type KiroModels } from "./kiro/kiro-command.ts";
 export { createOmissions, type Omissions } from "./text/omissions.ts";

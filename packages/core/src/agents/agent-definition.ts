@@ -3,7 +3,7 @@ import { z } from "zod";
 import { BudgieError } from "../errors.ts";
 import { parseJson } from "../text/parse-json.ts";
 import { AGENT_NAME } from "./agent.ts";
-import { toKiroTools } from "./agent-tools.ts";
+import { toKiroTools } from "./kiro-tools.ts";
 import { parseFrontmatter, splitFrontmatter } from "./frontmatter.ts";
 import { parseLenientFields } from "./lenient-fields.ts";
 import { reloadFile } from "./reload-file.ts";
@@ -82,12 +82,18 @@ export function parseAgentFile(content: string, { file, path }: AgentPlace): Par
   return { format, fields, definition: toKiros(parsed.data), isLenient: read.isLenient };
 }
 
-/**
- * Reads an agent's file, of at most 1 MiB, and returns its definition as it is now. Throws `AGENT_NOT_FOUND` if the file cannot be used.
- */
-export function readAgentDefinition({ file, name }: { readonly file: string; readonly name: string }): AgentDefinition {
+/** An agent by its name and its file. */
+type AgentOfFile = { readonly file: string; readonly name: string };
+
+/** Reads an agent's definition as it is now, as {@link readAgentFile} does. */
+export function readAgentDefinition(agent: AgentOfFile): AgentDefinition {
+  return readAgentFile(agent).definition;
+}
+
+/** Reads an agent's file as it is now, of at most 1 MiB. Throws `AGENT_NOT_FOUND` if it cannot be used. */
+export function readAgentFile({ file, name }: AgentOfFile): ParsedAgentFile {
   const { problem = "it has no agent", value } = reloadFile(file, (text) => parseAgentFile(text, { file, path: name }));
-  if (value !== undefined) return { ...value.definition, name };
+  if (value !== undefined) return { ...value, definition: { ...value.definition, name } };
   throw new BudgieError("AGENT_NOT_FOUND", `The agent file "${file}" cannot be used: ${problem}. Repair it.`);
 }
 

@@ -1,64 +1,6 @@
 import { matchesGlob } from "../text/matches-glob.ts";
 import type { AgentDefinition } from "./agent-definition.ts";
 
-type ToolName = {
-  /** `undefined` if Kiro has no such tool */
-  readonly kiros: string | undefined;
-  /** True if the file allows only some uses of it, such as `Bash(git diff)`, which no list of tools can say */
-  readonly isPartial: boolean;
-};
-
-/** Translates a tool's name: Claude Code's become Kiro's tags, and all others stay. */
-function toToolName(written: string): ToolName {
-  const { name, uses } = /^(?<name>[^\s()]+)\s*(?:\((?<uses>[^()]*)\))?$/.exec(written)?.groups ?? {};
-  if (name === undefined) return { kiros: written, isPartial: false };
-  return { kiros: toKiroTool(name), isPartial: !["", "*", ":*"].includes(uses?.trim() ?? "") };
-}
-
-function toKiroTool(name: string): string | undefined {
-  if (name.startsWith("mcp__")) {
-    const [server = "", ...tool] = name.slice("mcp__".length).split("__");
-    return tool.length === 0 || tool[0] === "*" ? `@${server}` : `@${server}/${tool.join("__")}`;
-  }
-  const tag = KIROS.has(name) ? name : (CLAUDES.get(name.toLowerCase()) ?? name);
-  return tag === NONE ? undefined : tag;
-}
-
-const NONE = "";
-
-// Spelled like Claude Code's but for the case.
-const KIROS: ReadonlySet<string> = new Set(["glob", "grep", "read", "write"]);
-
-// In lower case, since people write them in any.
-const CLAUDES: ReadonlyMap<string, string> = new Map([
-  ["bash", "shell"],
-  ["bashoutput", "shell"],
-  ["killbash", "shell"],
-  ["killshell", "shell"],
-  ["read", "read"],
-  ["grep", "read"],
-  ["glob", "read"],
-  ["write", "write"],
-  ["edit", "write"],
-  ["multiedit", "write"],
-  ["notebookedit", "write"],
-  ["ls", "read"],
-  ["notebookread", "read"],
-  ["webfetch", "web"],
-  ["websearch", "web"],
-  ["task", "subagent"],
-  ["agent", "subagent"],
-  ...["askuserquestion", "enterplanmode", "exitplanmode", "skill", "slashcommand", "todoread", "todowrite"].map(
-    (name) => [name, NONE] as const,
-  ),
-]);
-
-/** Returns the tools that Kiro knows for those of a file, once each. A tool that is allowed in part is among those only if `partly`. */
-export function toKiroTools(written: readonly string[], { partly }: { readonly partly: boolean }): readonly string[] {
-  const names = written.map(toToolName).filter(({ isPartial }) => partly || !isPartial);
-  return [...new Set(names.flatMap(({ kiros }) => kiros ?? []))];
-}
-
 /** A kind of action in `permissions.rules`. */
 export type Capability = "fs_read" | "fs_write" | "mcp" | "shell" | "subagent" | "web_fetch" | "web_search";
 
@@ -66,11 +8,20 @@ export type Capability = "fs_read" | "fs_write" | "mcp" | "shell" | "subagent" |
  * Returns what the rules of a file say about every use of a capability: `deny` before `ask` before `allow`. A rule for some uses can
  * only restrict, and `undefined` leaves the decision to `allowedTools`.
  */
-export function toEffect({ permissions }: Pick<AgentDefinition, "permissions">, capability: Capability) {
-  const group = capability.startsWith("fs_") ? "filesystem" : capability;
-  const rules = permissions?.rules.filter((rule) => [capability, group, "all"].includes(rule.capability)) ?? [];
+export function toEffect(definition: Pick<AgentDefinition, "permissions">, capability: Capability) {
+  const rules = listRules(definition, capability);
   const effects = rules.filter((rule) => rule.effect !== "allow" || isForAll(rule)).map(({ effect }) => effect);
   return (["deny", "ask", "allow"] as const).find((effect) => effects.includes(effect));
+}
+
+/** Returns true if the rules of a file deny every use of a capability. */
+export function forbids(definition: Pick<AgentDefinition, "permissions">, capability: Capability): boolean {
+  return listRules(definition, capability).some((rule) => rule.effect === "deny" && isForAll(rule));
+}
+
+function listRules({ permissions }: Pick<AgentDefinition, "permissions">, capability: Capability) {
+  const group = capability.startsWith("fs_") ? "filesystem" : capability;
+  return permissions?.rules.filter((rule) => [capability, group, "all"].includes(rule.capability)) ?? [];
 }
 
 function isForAll({ exclude, match }: { readonly exclude?: unknown; readonly match?: unknown }): boolean {

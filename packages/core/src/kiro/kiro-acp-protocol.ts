@@ -31,7 +31,7 @@ export function createKiroAcpProtocol(options: KiroOptions, createAcp: CreateAcp
   const checkTransport = createTransportCheck("acp", options.harness ?? "v2");
   return async (turn) => {
     await checkTransport(turn);
-    const { warnings } = findTurnFiles(options, turn.agent);
+    const warnings = [...findTurnFiles(options, turn.agent).warnings, ...toHooksWarnings(options, turn)];
     const { workspace } = turn.session.paths(turn.directory);
     const prompt = await toTurnPrompt(turn.prompt, options.prompts, { workspace, responseFile: undefined });
     const said = createRecord(turn.onOutput);
@@ -57,11 +57,17 @@ async function toV2Program(options: KiroOptions, turn: ProtocolTurn): Promise<Ki
     agent: agent.name,
     model: toModel(agent, options),
     trustAllTools,
-    env: toKiroEnv(options, session.paths(directory).home),
+    env: toKiroEnv(options, session.paths(directory).home, agent.shown),
     projections: [...projections, ...findTurnFiles(options, agent).projections],
   });
   // Kiro asks only for what the agent's own `allowedTools` leaves open.
   return { command, permission: trustAllTools ? "allow" : "deny", mode: agent.name, kiro: { harness: "v2" } };
+}
+
+/** Returns a warning about hooks that V3 does not run: it takes none with an agent. One with guards is refused. */
+function toHooksWarnings({ harness }: KiroOptions, { agent: { hooks = [] } }: ProtocolTurn): readonly string[] {
+  if (harness !== "v3" || hooks.length === 0) return [];
+  return [`Kiro's V3 harness did not run the agent's hooks, of which there are ${hooks.length}.`];
 }
 
 const KEPT_BYTES = 64 * 1024;

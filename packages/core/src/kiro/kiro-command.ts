@@ -1,4 +1,4 @@
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, extname, join } from "node:path";
 import type { Agent } from "../agents/agent.ts";
 import type { Command, Projection } from "../runner/runner.ts";
 import type { KiroFlags } from "./help/kiro-flags.ts";
@@ -77,10 +77,14 @@ function toEngineFlags({ engines }: Partial<HarnessFlags> = {}): readonly string
 
 /**
  * Returns the variables of a run. In a sandbox Kiro runs the image's program and no copy of it, and looks for agents only in the home
- * at this path. Older versions ignore both.
+ * at this path. Without one, it looks for an agent with a copy only there. Older versions ignore all, and do not find such an agent.
  */
-export function toKiroEnv({ env, sandboxHome }: KiroPlace, home: string): Readonly<Record<string, string>> {
-  if (sandboxHome === undefined) return env;
+export function toKiroEnv(
+  { env, sandboxHome }: KiroPlace,
+  home: string,
+  shown?: Agent["shown"],
+): Readonly<Record<string, string>> {
+  if (sandboxHome === undefined) return shown === undefined ? env : { ...env, KIRO_AGENT_CONFIG_DIR: dirname(shown) };
   return { ...env, KIRO_SKIP_BINARY_PINNING: "1", KIRO_AGENT_CONFIG_DIR: `${home}/.kiro/agents` };
 }
 
@@ -110,13 +114,13 @@ export function toSharedProjections(home: string, promptsDir: string): readonly 
   ];
 }
 
-/** Lists this agent's own files. The files of other agents may hold secrets. */
+/** Lists this agent's own files: its JSON, in one folder for all of Kiro's versions, and its prompt. The files of other agents may hold secrets. */
 export function toAgentProjections({
   file,
   promptFile,
   shown = file,
 }: Pick<Agent, "file" | "promptFile" | "shown">): readonly Projection[] {
-  const own: Projection = { source: shown, home: `.kiro/agents/${basename(file)}` };
+  const own: Projection = { source: shown, home: `.kiro/agents/${basename(file, extname(file))}.json` };
   if (promptFile === undefined) return [own];
   const folder = `${dirname(file)}/`;
   const beside = promptFile.startsWith(folder) ? `.kiro/agents/${promptFile.slice(folder.length)}` : undefined;

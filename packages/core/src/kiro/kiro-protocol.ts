@@ -129,7 +129,7 @@ async function run(
     model: toModel(agent, options),
     resume,
     trustAllTools: options.trustAllTools,
-    env: toKiroEnv(options, session.paths(directory).home),
+    env: toKiroEnv(options, session.paths(directory).home, agent.shown),
     projections: options.projections,
   });
   // NUL means nothing to a model, and may end the input of the process.

@@ -35,8 +35,13 @@ function createPlace(file: object = {}, files: Readonly<Record<string, string>> 
   async function find(options: Partial<KiroOptions> = {}) {
     const session = await createFakeRunner(() => ({})).openSession(createSessionId());
     const turn: ProtocolTurn = {
-      ...{ agent: agent as ProtocolTurn["agent"], session, directory, prompt: "Read.", resume: false },
-      ...{ timeoutMs: 60_000, signal: undefined },
+      agent: agent as ProtocolTurn["agent"],
+      session,
+      directory,
+      prompt: "Read.",
+      resume: false,
+      timeoutMs: 60_000,
+      signal: undefined,
     };
     return toV3Program({ ...OPTIONS, sandboxHome: home, ...options }, turn);
   }
@@ -153,7 +158,7 @@ describe("toV3Program", () => {
       "CONFIG_INVALID",
       /where no agent can write/,
     ],
-  ])("refuses a program %s", async (_what, options, code, message) => {
+  ])("refuses a program %s", async (_what, ...[options, code, message]) => {
     expect(await failureOf(createPlace().find(options))).toMatchObject({
       code,
       message: expect.stringMatching(message),

@@ -15,6 +15,7 @@ import {
   type TextLimits,
 } from "@budgie/core";
 import { createRunLog, createSessionRegister, type RunLogFile, type SessionRegisterFile } from "@budgie/store";
+import { removeCopies } from "../agent-servers/agent-file.ts";
 import { closeShared, type SharedServers } from "../agent-servers/shared-servers.ts";
 import { withAgentServers } from "../agent-servers/with-agent-servers.ts";
 import { createAgentCatalog, toCatalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
@@ -126,6 +127,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     kagent?.close();
     await Promise.all([runner.close(), elsewhere?.close()]);
     await closeShared(shared);
+    removeCopies(places);
     await sessions.close();
     register.close();
     runLog.close();

@@ -142,9 +142,9 @@ async function attack(way: Way, withRunner = (runner: Runner): Runner => runner)
 
 /** Returns a runner whose commands lack what hides the repository: the covers, and the one folder where Kiro looks for agents. */
 function withoutProtection(runner: Runner): Runner {
-  const strip = ({ env, hidden: _, ...command }: Command): Command => {
-    const { KIRO_AGENT_CONFIG_DIR: __, ...rest } = env;
-    return { ...command, env: rest };
+  const strip = (command: Command): Command => {
+    const env = Object.entries(command.env).filter(([variable]) => variable !== "KIRO_AGENT_CONFIG_DIR");
+    return { ...command, env: Object.fromEntries(env), hidden: undefined };
   };
   return {
     ...runner,

@@ -29,7 +29,7 @@ export function answerV3(place: Place): (method: string, params: Params) => Prom
       case "session/load":
         return load(params, v3);
       case "session/list":
-        return listSessions(params["cwd"] ?? process.cwd());
+        return listSessions(params);
       case "session/delete":
         toSessionFiles("v3").remove(toId(params));
         return {};
@@ -70,7 +70,7 @@ function toCapabilities({ options: { settings } }: Place) {
 }
 
 /** Lists the conversations of a directory, which the client names (inf). */
-function listSessions(cwd: unknown) {
+function listSessions({ cwd = process.cwd() }: Params) {
   const ids = toSessionFiles("v3", String(cwd)).list();
   return { sessions: ids.map((sessionId) => ({ sessionId, cwd })) };
 }
