@@ -38,7 +38,7 @@ export async function findAgentProgram(engine: Engine, question: AgentProgramQue
   }
 }
 
-/** What is asked of an image before its first turn. */
+/** The agents' program to look for in an image. */
 export type ProgramSeeker = Pick<AgentProgramQuestion, "user"> & {
   readonly program: string | undefined;
   readonly owner: Pick<Owner, "record">;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { failureOf } from "@budgie/testkit";
-import { CUSTOM, MODES, ON_V3, toAutopilot, V3_SCRIPT } from "./helpers/kiro-script.ts";
-import { run } from "./helpers/run.ts";
-import { createScriptedAgent, type Script, type ScriptedAgent } from "./helpers/scripted-agent.ts";
+import { CUSTOM, MODES, ON_V3, toAutopilot, V3_SCRIPT } from "../helpers/kiro-script.ts";
+import { run } from "../helpers/run.ts";
+import { createScriptedAgent, type Script, type ScriptedAgent } from "../helpers/scripted-agent.ts";
 
 const CONVERSATION = [".budgie-acp.jsonl", '{"conversation":"c1"}\n'] as const;
 

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { failureOf } from "@budgie/testkit";
-import { createKiroUser, WORKER, type KiroUser } from "./helpers/kiro-user.ts";
-import { describeRow, V2, V2_LATE, V2_LATE_ACP, V3, type Cell } from "./helpers/profile-table.ts";
+import { createKiroUser, WORKER, type KiroUser } from "../helpers/kiro-user.ts";
+import { describeRow, V2, V2_LATE, V2_LATE_ACP, V3, type Cell } from "../helpers/profile-table.ts";
 
 const commandOf = ({ calls }: KiroUser): string => calls().at(-1)?.argv.join(" ") ?? "";
 
