@@ -1,10 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import { methods } from "@agentclientprotocol/sdk";
-import { z } from "zod";
 import {
   BudgieError,
   toExitFailure,
-  type Agent,
   type AgentProcess,
   type Exit,
   type ExitContext,
@@ -12,20 +9,21 @@ import {
   type ProtocolAnswer,
   type ProtocolTurn,
 } from "@budgie/core";
-import type { AcpProgram } from "./acp-program.ts";
-import { createActivityThrottle } from "./answer/activity-throttle.ts";
-import { createAnswer, type Answer } from "./answer/answer.ts";
-import { connectAgent, EndedError, NO_EXIT, type Connection } from "./connection.ts";
-import { openConversation, setMode, type Conversation, type OpenOptions } from "./conversation.ts";
-import { loadConversationId, saveConversationId } from "./conversation-id.ts";
+import type { AcpProgram } from "./conversation/acp-program.ts";
+import type { Answer } from "./answer/answer.ts";
+import { connectAgent, NO_EXIT, type Connection } from "./conversation/connection.ts";
+import { openConversation, type OpenOptions } from "./conversation/conversation.ts";
+import { setMode } from "./conversation/modes.ts";
+import { loadConversationId } from "./conversation/conversation-id.ts";
 import { followUntil } from "./follow-until.ts";
 import { toFailure } from "./failure.ts";
-import { firstOf, within } from "./first-of.ts";
-import { createPermissions, type Permissions } from "./permissions.ts";
+import { isV3 } from "./kiro/kiro-request.ts";
+import { sendPrompt, type Answered, type OpenedConversation, type Working } from "./send-prompt.ts";
+import { createPermissions } from "./conversation/permissions.ts";
 
 export type AcpOptions = {
-  /** Returns the program of an agent for a turn in a directory */
-  readonly toProgram: (agent: Agent, directory: string) => AcpProgram;
+  /** Returns the program of a turn's agent */
+  readonly toProgram: (turn: ProtocolTurn) => AcpProgram | Promise<AcpProgram>;
   /** The timeout of each request before the prompt; default 60 s */
   readonly startTimeoutMs?: number | undefined;
   /** The time that an agent gets to end a cancelled turn; default 5 s */
@@ -43,7 +41,7 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
   const warmAgents = new WeakMap<AgentProcess, WarmAgent>();
   return async (turn) => {
     const deadline = performance.now() + turn.timeoutMs;
-    const program = options.toProgram(turn.agent, turn.directory);
+    const program = await options.toProgram(turn);
     // It stops the process only during the start: an agent at work is first asked to end its turn.
     const start = followUntil(turn.signal);
     const limitMs = (): number =>
@@ -59,7 +57,8 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
       const cancelTimeoutMs = options.cancelTimeoutMs ?? CANCEL_TIMEOUT_MS;
       const answer = await ask({ turn, program, connection, permissions, opened, deadline, cancelTimeoutMs });
       if (answer.exit !== NO_EXIT) return answer;
-      warmAgents.set(child, { connection, servers: toServers(turn), open: { ...opened, isSaved: true, notices: [] } });
+      const rested = { ...opened, isSaved: true, notices: [] };
+      warmAgents.set(child, { connection, program, servers: toServers(turn), open: rested });
       return { ...answer, kept: { process: child, end: connection.end } };
     } catch (error) {
       await connection.stop("shutdown");
@@ -71,14 +70,10 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
 }
 
 /** An agent between two turns. */
-type WarmAgent = Pick<OpenOptions, "servers"> & { readonly connection: Connection; readonly open: OpenedConversation };
-
-type OpenedConversation = {
-  readonly conversation: Conversation;
-  /** True if its id is in the session's home */
-  readonly isSaved: boolean;
-  /** The warnings of this turn alone */
-  readonly notices: readonly string[];
+type WarmAgent = Pick<OpenOptions, "servers"> & {
+  readonly program: AcpProgram;
+  readonly connection: Connection;
+  readonly open: OpenedConversation;
 };
 
 type AgentStart = Pick<OpenOptions, "limitMs"> & {
@@ -101,10 +96,15 @@ async function startAgent(turn: ProtocolTurn, start: AgentStart): Promise<AgentP
 
 /** Resolves to true if the agent still runs, and has the requested MCP servers and mode. */
 async function isReady(
-  { connection, open, servers }: WarmAgent,
-  { limitMs, program: { mode }, servers: asked }: Pick<AgentStart, "limitMs" | "program"> & Pick<WarmAgent, "servers">,
+  { connection, program: last, open, servers }: WarmAgent,
+  { limitMs, program, servers: asked }: Pick<AgentStart, "limitMs" | "program"> & Pick<WarmAgent, "servers">,
 ): Promise<boolean> {
+  const { mode } = program;
   if (!connection.isOpen() || !isDeepStrictEqual(servers, asked)) return false;
+  // V3 keeps the agent and the model with which its conversation was opened.
+  if (isV3(program)) {
+    return !connection.refused.aborted && last.model === program.model && isDeepStrictEqual(last.kiro, program.kiro);
+  }
   if (mode === undefined) return true;
   return setMode(connection, { id: open.conversation.id, mode, limitMs }).catch(() => false);
 }
@@ -133,22 +133,11 @@ function withoutOwnStop(exit: Exit): Exit {
   return exit.reason === "shutdown" ? { ...exit, signal: undefined, reason: undefined } : exit;
 }
 
-type Working = {
-  readonly turn: ProtocolTurn;
-  readonly program: AcpProgram;
-  readonly connection: Connection;
-  readonly permissions: Permissions;
-  readonly opened: OpenedConversation;
-  /** By `performance.now()` */
-  readonly deadline: number;
-  readonly cancelTimeoutMs: number;
-};
-
 /** Prompts the agent, then keeps it for the next turn if it may stay, and ends it otherwise. */
 async function ask(working: Working): Promise<ProtocolAnswer> {
   const { connection, opened, permissions, program, turn } = working;
   if (!opened.conversation.takesServers && toServers(turn).length > 0) turn.offered?.onRefused();
-  const answered = await prompt(working);
+  const answered = await sendPrompt(working);
   const { answer, stopReason } = answered;
   const mayRest = turn.mayKeep === true && stopReason === "end_turn";
   const exit = mayRest ? connection.rest() : withoutOwnStop(await connection.end());
@@ -158,50 +147,6 @@ async function ask(working: Working): Promise<ProtocolAnswer> {
   const failure = toExitFailure(exit, toContext(turn, program));
   if (failure !== undefined) throw failure;
   return toProtocolAnswer({ ...answered, turn, exit, denied, warnings });
-}
-
-type Answered = Pick<ProtocolAnswer, "usage"> & { readonly answer: Answer; readonly stopReason: string };
-
-/** Sends the prompt, and resolves when the agent ends its turn. Asks the agent to cancel a turn before stopping it. */
-async function prompt(working: Working): Promise<Answered> {
-  const { cancelTimeoutMs, connection, deadline, opened, permissions, turn } = working;
-  const sessionId = opened.conversation.id;
-  // Not before the turn ends, since many programs keep nothing of a conversation until then; but also after a cancelled one.
-  const onEnd = async (): Promise<void> => {
-    if (!opened.isSaved) await saveConversationId(turn.session, sessionId);
-  };
-  if (performance.now() >= deadline) throw new EndedError({ ...NO_EXIT, reason: "timeout" }, "");
-  if (turn.signal?.aborted === true) throw new EndedError({ ...NO_EXIT, reason: "cancelled" }, "");
-  const throttle = createActivityThrottle(turn.onActivity);
-  const answer = createAnswer({
-    sessionId,
-    onText: (text) => turn.onOutput?.(Buffer.from(text), "stdout"),
-    onActivity: throttle.add,
-  });
-  connection.onUpdate(answer.add);
-  // NUL means nothing to a model.
-  const content = [{ type: "text", text: turn.prompt.replaceAll("\0", "") }];
-  try {
-    const expected = { answer: z.object({ stopReason: z.string(), usage: z.unknown().optional() }) };
-    const response = connection.request(methods.agent.session.prompt, { sessionId, prompt: content }, expected);
-    // Marks a rejection as handled, since a turn that ends early does not await it.
-    const ended = response.then(onEnd);
-    ended.catch(() => undefined);
-    const ending = await firstOf(ended, turn.signal, deadline - performance.now());
-    if (ending === undefined) {
-      await ended;
-      const { stopReason, usage } = await response;
-      return { answer, stopReason, usage: answer.toUsage(usage) };
-    }
-    permissions.cancel();
-    connection.notify(methods.agent.session.cancel, { sessionId });
-    await within(ended, cancelTimeoutMs);
-    const exit = await connection.stop(ending);
-    throw new EndedError({ ...exit, reason: ending }, "");
-  } finally {
-    connection.onUpdate(undefined);
-    throttle.end();
-  }
 }
 
 function toContext({ agent, timeoutMs }: ProtocolTurn, { command }: AcpProgram): ExitContext {

@@ -1,15 +1,15 @@
 import { RequestError } from "@agentclientprotocol/sdk";
 import { BudgieError, toExitFailure, type Exit, type ExitContext } from "@budgie/core";
-import { EndedError } from "./connection.ts";
+import { EndedError } from "./conversation/connection.ts";
 import { toOneLine } from "./answer/one-line.ts";
-import { AUTH_REQUIRED, toReason } from "./conversation.ts";
+import { CODES, toReason } from "./conversation/request-error.ts";
 
 /** Translates an error of the agent or its program. Returns any other error, such as budgie's own, unchanged. */
 export function toFailure(error: unknown, turn: ExitContext): unknown {
   if (error instanceof EndedError) return toEndFailure(error, turn);
   if (!(error instanceof RequestError)) return error;
   const reason = toReason(error);
-  if (error.code === AUTH_REQUIRED) {
+  if (error.code === CODES.authRequired) {
     return new BudgieError(
       "LOGIN_REQUIRED",
       `The program "${turn.program}" of the agent "${turn.agent}" has no login (${reason}). Pass on its key or its login file.`,

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  createFindKiroFlags,
   createKiroAcpProtocol,
   createKiroProtocol,
   createOwner,
@@ -33,20 +34,43 @@ const PROMPTS: ProtocolSetup["prompts"] = {
   "use a tool": "[[run: echo work]]",
 };
 
+const createAcp = (options: KiroOptions): Protocol => createKiroAcpProtocol(options, createAcpProtocol);
+
 describeProtocol("Kiro", {
   prompts: PROMPTS,
   without: PROTOCOL_GAPS.kiro,
-  create: () => createKiroPlace(createKiroProtocol),
+  create: () => createKiroPlace("v2", createKiroProtocol),
 });
 
 describeProtocol("Kiro over ACP", {
   prompts: PROMPTS,
   without: PROTOCOL_GAPS["kiro-acp"],
-  create: () => createKiroPlace((options) => createKiroAcpProtocol(options, createAcpProtocol)),
+  create: () => createKiroPlace("v2", createAcp),
+});
+
+describeProtocol("Kiro of a version with two harnesses", {
+  prompts: PROMPTS,
+  without: PROTOCOL_GAPS.kiro,
+  create: () => createKiroPlace("v2late", createKiroProtocol),
+});
+
+describeProtocol("Kiro of a version with two harnesses, over ACP", {
+  prompts: PROMPTS,
+  without: PROTOCOL_GAPS["kiro-acp"],
+  create: () => createKiroPlace("v2late", createAcp),
+});
+
+describeProtocol("Kiro's V3 harness", {
+  prompts: PROMPTS,
+  without: PROTOCOL_GAPS["kiro-acp"],
+  create: () => createKiroPlace("v3", (options) => createAcp({ ...options, harness: "v3" })),
 });
 
 /** Creates a home with a Kiro agent, and a local runner. */
-async function createKiroPlace(create: (options: KiroOptions) => Protocol): Promise<ProtocolUnderTest> {
+async function createKiroPlace(
+  profile: string,
+  create: (options: KiroOptions) => Protocol,
+): Promise<ProtocolUnderTest> {
   const root = mkdtempSync(join(tmpdir(), "budgie-contract-"));
   const home = join(root, "home");
   const [agentsDir, workspace, sessionsDir] = [
@@ -62,8 +86,8 @@ async function createKiroPlace(create: (options: KiroOptions) => Protocol): Prom
   const [agent] = loadAgents({ agentsDir, promptsDir: join(home, "prompts") }).agents;
   if (agent === undefined) throw new Error("The agent is not loaded.");
   const owner = createOwner({ stateDir });
-  const hostEnv = { PATH: process.env["PATH"], HOME: home };
-  const runner = createLocalRunner({ sessionsDir, stateDir, owner, hostEnv });
+  const hostEnv = { PATH: process.env["PATH"], HOME: home, FAKE_KIRO_PROFILE: profile };
+  const runner = createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env: ["FAKE_KIRO_PROFILE"] });
   return {
     agent,
     runner,
@@ -76,6 +100,8 @@ async function createKiroPlace(create: (options: KiroOptions) => Protocol): Prom
       prompts: { system: join(home, "_system.md"), contextSummary: join(home, "_context-summary.md") },
       env: { KIRO_API_KEY: "key", FAKE_KIRO_LOG: log, KIRO_HOME: join(home, ".kiro") },
       projections: [],
+      kiroFolder: join(home, ".kiro"),
+      findFlags: createFindKiroFlags({ runner, binary: kiroCliPath, stateDir }),
       verbose: false,
     }),
     forget: async () => rmSync(join(home, ".kiro", "sessions"), { recursive: true }),

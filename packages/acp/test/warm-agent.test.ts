@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { failureOf } from "@budgie/testkit";
+import { CUSTOM, V3_SCRIPT } from "./helpers/kiro-script.ts";
 import { toOffered } from "./helpers/offered.ts";
 import { create, lastOf, POLICY, replaceFolder, type Place, type Side } from "./helpers/warm-place.ts";
 
@@ -132,6 +133,32 @@ describe("an agent between two turns of its session", () => {
 
     expect(await ask({ sessionId })).toMatchObject({ response: "Hello." });
     expect(agent.processes.map(({ hasEnded }) => hasEnded())).toEqual([true, false]);
+  });
+
+  it("of V3 stays, without another request for its mode", async () => {
+    const { agent, ask, place } = create({ script: V3_SCRIPT });
+    place.kiro = { harness: "v3", agent: CUSTOM };
+
+    const { sessionId } = await ask();
+    await ask({ sessionId });
+
+    expect(agent.processes).toHaveLength(1);
+    expect(agent.received.map(({ method }) => method)).not.toContain("session/set_mode");
+  });
+
+  it.each<[string, (place: Place, side: Side) => void]>([
+    ["its definition changed", (place) => (place.kiro = { harness: "v3", agent: { ...CUSTOM, prompt: "Other." } })],
+    ["it lost its agent", (_place, side) => side.send({ method: "_kiro/customAgent/not_found", params: {} })],
+  ])("of V3 ends, and another loads its conversation, if %s", async (_what, change) => {
+    const { agent, ask, place } = create({ script: V3_SCRIPT });
+    place.kiro = { harness: "v3", agent: CUSTOM };
+    const { sessionId } = await ask();
+
+    change(place, lastOf(agent));
+    await ask({ sessionId });
+
+    expect(agent.processes.map(({ hasEnded }) => hasEnded())).toEqual([true, false]);
+    expect(agent.received.map(({ method }) => method)).toContain("session/load");
   });
 
   it("gets no prompt of a turn that is cancelled before", async () => {

@@ -1,6 +1,13 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
 export { listHideableHooks, type AgentHook } from "./agents/agent-hooks.ts";
-export { AGENT_NAME, type Agent, type AgentProgram, type RemoteAgent } from "./agents/agent.ts";
+export { AGENT_NAME, PLAIN_NAME, type Agent, type AgentProgram, type RemoteAgent } from "./agents/agent.ts";
+export {
+  parseAgentFile,
+  readAgentDefinition,
+  readAgentFile,
+  type AgentDefinition,
+  type ParsedAgentFile,
+} from "./agents/agent-definition.ts";
 export { truncateText } from "./text/text.ts";
 export { isTooDeep, NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "./policy/nesting.ts";
 export { parseDuration, parseTimeout, toDurationText } from "./text/duration.ts";
@@ -31,11 +38,19 @@ export { toReasonToKeep, type GcSubject } from "./runner/gc-decision.ts";
 export { toGuardedPaths } from "./policy/guarded-paths.ts";
 export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } from "./runs/health-report.ts";
 export { DEFAULT_TEXT_LIMITS, type TextLimits } from "./protocol/clean-answers.ts";
-export { createKiroAcpProtocol, type CreateAcp, type KiroAcpProgram } from "./kiro/kiro-acp-protocol.ts";
+export { createKiroAcpProtocol, type CreateAcp } from "./kiro/kiro-acp-protocol.ts";
+export type { CustomAgent, KiroRequest } from "./kiro/v3/custom-agent.ts";
+export type { KiroHarness } from "./kiro/session-protocol.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro/kiro-protocol.ts";
 export { findAgentFiles } from "./kiro/agent-files.ts";
+export { createFindKiroFlags, type FindKiroFlags, type KiroFlags } from "./kiro/help/kiro-flags.ts";
+export { inspectKiro, toHarnesses, type KiroFacts, type Print } from "./kiro/help/inspect-kiro.ts";
+export { findV3Obstacle } from "./kiro/v3/v3-obstacle.ts";
+export { parseKiroHelp, type HarnessFlags, type KiroEngine } from "./kiro/help/parse-kiro-help.ts";
+export { toV2AllowedTools, toV2Tools } from "./kiro/v2/v2-tools.ts";
+export { toV2Definition } from "./kiro/v2/to-v2-definition.ts";
 export { KIRO_HIDDEN_PATHS } from "./kiro/kiro-hidden-paths.ts";
-export { toSharedProjections, type KiroModels } from "./kiro/kiro-command.ts";
+export { toSharedProjections, type KiroAcpProgram, type KiroModels } from "./kiro/kiro-command.ts";
 export { createOmissions, type Omissions } from "./text/omissions.ts";
 export { parseMounts, type Mount } from "./policy/bind-mounts.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./agents/load-agents.ts";
@@ -45,7 +60,7 @@ export { readOwnProcess } from "./owners/owner-process.ts";
 export { type Isolation, type OwnerProcess, type OwnerRecord, parseOwnerRecord } from "./owners/owner-record.ts";
 export type { OwnerState } from "./owners/owner-state.ts";
 export { createMemoryRunLog } from "./runs/memory-run-log.ts";
-export { createTail } from "./protocol/bounded-output.ts";
+export { createTail, readBounded } from "./protocol/bounded-output.ts";
 export { toExitFailure, type ExitContext } from "./protocol/exit-failure.ts";
 export { createOutputFiles, type OutputFiles } from "./protocol/output-files.ts";
 export type { PromptFiles } from "./protocol/prompt-templates.ts";

@@ -8,6 +8,7 @@ export const OPTION_NAMES = [
   "diskBytes",
   "force",
   "image",
+  "kiroHarness",
   "maxPromptBytes",
   "model",
   "protectExecutablePaths",

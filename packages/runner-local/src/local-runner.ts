@@ -1,7 +1,15 @@
 import { lstat, mkdir } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { join, resolve } from "node:path";
-import { BudgieError, type Capacity, type Owner, type Runner, type SessionId, toOption } from "@budgie/core";
+import {
+  BudgieError,
+  type Capacity,
+  type Command,
+  type Owner,
+  type Runner,
+  type SessionId,
+  toOption,
+} from "@budgie/core";
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
 import { endSessionProcesses } from "./session/end-session-processes.ts";
 import { toHostEnvironment } from "./turn/host-environment.ts";
@@ -9,6 +17,7 @@ import { isThere, listSessions } from "./maintenance/list-sessions.ts";
 import { createLocalSession, type LocalSession } from "./local-session.ts";
 import { removeTree } from "./maintenance/remove-tree.ts";
 import { createSessionRegister } from "./session/session-register.ts";
+import type { LocalProcess } from "./turn/turn-process.ts";
 
 export type LocalRunnerOptions = {
   /** The folder that holds a home for each session */
@@ -37,6 +46,7 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
   const register = createSessionRegister(stateDir);
   const sessions = new Map<SessionId, Promise<LocalSession>>();
   const passing = new Set<SessionId>();
+  const printing = new Set<LocalProcess>();
   let closing: Promise<void> | undefined;
 
   async function open(id: SessionId, isKept: boolean): Promise<LocalSession> {
@@ -78,13 +88,21 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     return opened;
   }
 
+  async function print(argv: Command["argv"]): Promise<string> {
+    const { printFromProcess } = await import("./turn/print-from-process.ts");
+    if (closing !== undefined) throw new BudgieError("CANCELLED", "budgie is shutting down.");
+    return printFromProcess({ argv, env: hostEnv, printing });
+  }
+
   async function close(): Promise<void> {
+    const stopPrinting = Promise.all(Array.from(printing, (process) => process.stop("shutdown")));
     const opened = await Promise.allSettled(sessions.values());
     const endSession = (session: LocalSession): Promise<void> =>
       keepMs === undefined || passing.has(session.id) ? session.remove() : session.end("shutdown");
-    await Promise.all(
-      opened.map(async (result) => (result.status === "fulfilled" ? endSession(result.value) : undefined)),
-    );
+    await Promise.all([
+      stopPrinting,
+      ...opened.map(async (result) => (result.status === "fulfilled" ? endSession(result.value) : undefined)),
+    ]);
   }
 
   return {
@@ -92,6 +110,7 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
     notices: [],
     guarded: [],
     capacity: readCapacity(),
+    print,
     openSession: async (id, { isKept = true } = {}) => remember(id, () => open(id, isKept)),
     resumeSession: async (id) => remember(id, () => resume(id)),
     listSessions: () => listSessions(register, owner),

@@ -74,6 +74,7 @@ export function createFakeRunner(program: FakeProgram, notices: readonly string[
     notices,
     guarded: [],
     capacity: { cpus: 8, memoryBytes: 16 * 2 ** 30 },
+    print: async () => "",
     runs,
     homes,
     openSession: async (id) => openSession(id),

@@ -7,13 +7,16 @@ const update = z.discriminatedUnion("sessionUpdate", [
   z.object({
     sessionUpdate: z.literal("agent_message_chunk"),
     content: z.object({ type: z.literal("text"), text: z.string() }),
-    messageId: z.string().nullish(),
+    messageId: z
+      .string()
+      .nullish()
+      .transform((id) => id ?? undefined),
   }),
   // After a permission, some agents send only `tool_call_update`.
   z.object({ sessionUpdate: z.enum(["tool_call", "tool_call_update"]), title: z.string().nullish() }),
   // Checked by hand: a schema of each entry is slow, and keeps an issue for each invalid one.
   z.object({ sessionUpdate: z.literal("plan"), entries: z.unknown().optional() }),
-  z.looseObject({ sessionUpdate: z.literal("usage_update") }),
+  z.looseObject({ sessionUpdate: z.enum(["session_info_update", "usage_update"]) }),
 ]);
 
 const notification = z.object({ sessionId: z.string(), update });
@@ -68,6 +71,11 @@ export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): 
     onActivity(activity);
   }
 
+  function useTool(title: string): void {
+    isFresh = true;
+    if (title !== "") show(toTitle(title));
+  }
+
   return {
     add(params) {
       const { data } = notification.safeParse(params);
@@ -75,14 +83,13 @@ export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): 
       const found = data.update;
       switch (found.sessionUpdate) {
         case "agent_message_chunk":
-          return addText(found.content.text, found.messageId ?? undefined);
+          return addText(found.content.text, found.messageId);
         case "tool_call":
         case "tool_call_update":
-          isFresh = true;
-          if (found.title) show(toTitle(found.title));
-          return;
+          return useTool(found.title ?? "");
         case "plan":
           return show(toPlanText(found.entries));
+        case "session_info_update":
         case "usage_update":
           return usage.add(found);
       }

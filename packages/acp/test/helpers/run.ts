@@ -5,7 +5,7 @@ import type { ScriptedAgent } from "./scripted-agent.ts";
 export type RunOptions = Partial<
   Pick<ProtocolTurn, "directory" | "offered" | "onActivity" | "onOutput" | "prompt" | "resume" | "signal" | "timeoutMs">
 > &
-  Partial<Pick<AcpProgram, "command" | "mode" | "model" | "permission">> & {
+  Partial<Pick<AcpProgram, "command" | "kiro" | "mode" | "model" | "permission">> & {
     readonly startTimeoutMs?: number;
     readonly cancelTimeoutMs?: number;
   };
@@ -17,9 +17,18 @@ export async function run(
   { session }: Pick<ScriptedAgent, "session">,
   options: RunOptions = {},
 ): Promise<ProtocolAnswer> {
-  const { cancelTimeoutMs, command = COMMAND, mode, model, permission = "allow", startTimeoutMs, ...turn } = options;
+  const {
+    cancelTimeoutMs,
+    command = COMMAND,
+    kiro,
+    mode,
+    model,
+    permission = "allow",
+    startTimeoutMs,
+    ...turn
+  } = options;
   const protocol = createAcpProtocol({
-    toProgram: () => ({ command, permission, mode, model }),
+    toProgram: () => ({ command, permission, kiro, mode, model }),
     startTimeoutMs,
     cancelTimeoutMs,
   });

@@ -6,6 +6,7 @@ import {
   createRunTurn,
   createWarmProcesses,
   type AgentProcess,
+  type KiroRequest,
   type Policy,
   type ProtocolTurn,
   type Reply,
@@ -43,6 +44,8 @@ export type Place = {
   policy: Policy;
   env: Readonly<Record<string, string>>;
   model: string | undefined;
+  /** The harness of Kiro, and its agent */
+  kiro: KiroRequest | undefined;
   isCurrent: boolean;
   offered: ProtocolTurn["offered"];
   /** Called when a process is asked whether it is still current */
@@ -72,6 +75,7 @@ export function create({ agent: ends, dependencies, facts, mode, script, warm }:
     policy: POLICY,
     env: { KEY: "1" },
     model: undefined,
+    kiro: undefined,
     isCurrent: true,
     offered: undefined,
     whenCompared: () => undefined,
@@ -93,6 +97,7 @@ export function create({ agent: ends, dependencies, facts, mode, script, warm }:
       },
       permission: "allow",
       mode,
+      kiro: place.kiro,
     }),
   });
   const runTurn = createRunTurn({

@@ -1,7 +1,6 @@
-import { createRequire } from "node:module";
-import type Yaml from "yaml";
 import { z } from "zod";
 import { BudgieError } from "../errors.ts";
+import { parseFrontmatter, splitFrontmatter } from "./frontmatter.ts";
 
 // A single item may be written without a list; a blank field is null in YAML.
 const items = z
@@ -27,20 +26,22 @@ const profileSchema = z.looseObject({
 /** The frontmatter of an agent's prompt file. */
 export type AgentProfile = z.infer<typeof profileSchema>;
 
-const BEGIN = /^\uFEFF?---[ \t]*\r?\n/;
-const END = /^---[ \t]*\r?$/m;
-
 /** Parses a prompt file's frontmatter; `undefined` if it has none, `CONFIG_INVALID` naming `path` if it is malformed. */
 export function parseAgentProfile(text: string, path: string): AgentProfile | undefined {
-  if (!BEGIN.test(text)) return undefined;
-  const rest = text.replace(BEGIN, "");
-  const end = rest.search(END);
-  if (end < 0) {
-    throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" has no end. Add a line "---" after it.`);
-  }
-  const parsed = profileSchema.safeParse(toValue(rest.slice(0, end), path) ?? {});
+  const fields = readFields(text, path);
+  if (fields === undefined) return undefined;
+  const parsed = profileSchema.safeParse(fields);
   if (parsed.success) return parsed.data;
   throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is not valid: ${oneLine(parsed.error)}.`);
+}
+
+function readFields(text: string, path: string): unknown {
+  try {
+    const found = splitFrontmatter(text);
+    return found === undefined ? undefined : (parseFrontmatter(found.yaml) ?? {});
+  } catch (cause) {
+    throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" ${(cause as Error).message}.`, { cause });
+  }
 }
 
 /** Returns true if a text may begin with frontmatter, also for a parser that is more lenient than budgie's. */
@@ -65,33 +66,6 @@ function toParagraphs(texts: readonly string[]): string {
 function section(title: string, lines: readonly string[] = []): string {
   const items = lines.map((line) => line.trim()).filter((line) => line !== "");
   return items.length === 0 ? "" : [`${title}:`, ...items.map((item) => `- ${item}`)].join("\n");
-}
-
-// The parser compares each key of a map with all others before it.
-const LONGEST = 64 * 1024;
-// Far more than lists of strings need, and too few to overflow the stack.
-const MOST_BRACKETS = 500;
-const DEEP_LINE = /^(?: {200}|[ \t]*(?:[-?:][ \t]+){100})/m;
-
-/** Rejects deep nesting before parsing. The parser is recursive, and V8 may abort the process on a stack overflow instead of throwing. */
-function refuseDeep(yaml: string, path: string): void {
-  const brackets = yaml.match(/[[{]/g)?.length ?? 0;
-  if (brackets <= MOST_BRACKETS && !DEEP_LINE.test(yaml)) return;
-  throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is nested too deeply.`);
-}
-
-function toValue(yaml: string, path: string): unknown {
-  refuseDeep(yaml, path);
-  if (yaml.length > LONGEST)
-    throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is longer than 64 KiB. Shorten it.`);
-  try {
-    // Loaded on demand: many agents have no frontmatter, and it would be the largest library loaded at startup.
-    const { parse } = createRequire(import.meta.url)("yaml") as typeof Yaml;
-    return parse(yaml) as unknown;
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.split("\n")[0]?.replace(/:$/, "") : String(cause);
-    throw new BudgieError("CONFIG_INVALID", `The frontmatter of "${path}" is not YAML: ${reason}.`, { cause });
-  }
 }
 
 function oneLine(error: z.ZodError): string {

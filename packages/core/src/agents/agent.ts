@@ -1,5 +1,3 @@
-import { z } from "zod";
-import { matchesGlob } from "../text/matches-glob.ts";
 import type { AgentHook } from "./agent-hooks.ts";
 import type { NamedFile } from "./named-files.ts";
 
@@ -60,44 +58,14 @@ export type RemoteAgent = {
 };
 
 // A name becomes part of an argv and of a file name: no separators, no control characters, no leading dash or dot.
-export const AGENT_NAME = /^(?![\s\-.])[^/\\\p{Cc}]+$/u;
+export const PLAIN_NAME = /^(?![\s\-.])[^/\\\p{Cc}]+$/u;
 
-/** The part of a Kiro agent file that budgie reads. */
-export const agentFileSchema = z.looseObject({
-  name: z.string().regex(AGENT_NAME, "must not be empty, begin with a blank, a dash or a dot, or hold a slash"),
-  description: z.string().nullish(),
-  prompt: z.string().nullish(),
-  resources: z.unknown().optional(),
-  tools: z.array(z.string()).optional(),
-  allowedTools: z.array(z.string()).optional(),
-  hooks: z.unknown().optional(),
-  model: z.unknown().optional(),
-});
-
-export type AgentFile = z.infer<typeof agentFileSchema>;
+/** The name of an agent: a plain one, or plain ones with slashes between them, as of an agent in a folder. */
+export const AGENT_NAME = /^(?![\s\-.])[^/\\\p{Cc}]+(?:\/(?![\s\-.])[^/\\\p{Cc}]+)*$/u;
 
 const PREFIX = /^\s*sub-agent:\s*/i;
 
 /** Removes the `sub-agent:` prefix from a description; `undefined` without it, since the agent is then not for budgie. */
 export function toSubAgentDescription(description: string): string | undefined {
   return PREFIX.test(description) ? description.replace(PREFIX, "").trim() : undefined;
-}
-
-// The older names of Kiro's tools, and the newer ones.
-const FILE_TOOLS = [
-  ["fs_read", "read"],
-  ["fs_write", "write"],
-] as const;
-
-/** Returns true if an agent has the tools that read and write files, and may use them without approval. */
-export function allowsFileTools({ allowedTools = [], tools = ["*"] }: AgentFile): boolean {
-  const holds = (patterns: readonly string[], names: readonly string[]): boolean =>
-    names.some((name) => patterns.some((pattern) => matches(pattern, name)));
-  return FILE_TOOLS.every((names) => holds(tools, names) && holds(allowedTools, names));
-}
-
-/** Matches a native tool against a pattern: a glob without `@`, or `@builtin` for all of them. */
-function matches(pattern: string, tool: string): boolean {
-  if (pattern === "@builtin") return true;
-  return matchesGlob(pattern, tool);
 }

@@ -1,11 +1,12 @@
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { agentFileSchema, allowsFileTools, toSubAgentDescription, type Agent, type AgentFile } from "./agent.ts";
+import { toSubAgentDescription, type Agent } from "./agent.ts";
+import { parseAgentFile, type AgentDefinition, type AgentPlace, type ParsedAgentFile } from "./agent-definition.ts";
 import { toAgentHooks } from "./agent-hooks.ts";
 import { parseAgentProfile, toEnhancedDescription, toWhenToUse, type AgentProfile } from "./agent-profile.ts";
+import { allowsFileTools } from "./agent-tools.ts";
 import { toNamedFiles } from "./named-files.ts";
 import { reloadFile, UNREADABLE, type LoadedFile } from "./reload-file.ts";
-import { parseJson } from "../text/parse-json.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 
 /** The result of loading a file of the agents' folder. */
@@ -14,7 +15,8 @@ export type LoadedAgent = {
   readonly agent: Agent | undefined;
   /** One sentence each, naming the file */
   readonly problems: readonly string[];
-  readonly content: LoadedFile<AgentFile>;
+  /** Its value is `undefined` for a prompt too, which is no agent */
+  readonly content: LoadedFile<ParsedAgentFile | undefined>;
   /** The agent's prompt file; `undefined` if the agent's name is unknown */
   readonly profile: LoadedFile<AgentProfile | undefined> | undefined;
 };
@@ -26,9 +28,10 @@ export type PromptFolder = {
 };
 
 /** Loads an agent's file and its prompt file. A file that cannot be used keeps its content from `before`. */
-export function loadAgent(file: string, folder: PromptFolder, before?: LoadedAgent): LoadedAgent {
-  const content = reloadFile(file, parseAgentFile, before?.content);
-  const profile = loadProfile(content.value, folder, before);
+export function loadAgent(place: AgentPlace, folder: PromptFolder, before?: LoadedAgent): LoadedAgent {
+  const { file } = place;
+  const content = reloadFile(file, (text) => parseAgentFile(text, place), before?.content);
+  const profile = loadProfile(content.value?.definition, folder, before);
   const isAsBefore = before !== undefined && isSame(content, before.content) && isSame(profile, before.profile);
   if (isAsBefore) return { ...before, content, profile };
   const problems = toProblems(file, content, profile);
@@ -41,14 +44,15 @@ function isSame(now: LoadedFile<unknown> | undefined, before: LoadedFile<unknown
 }
 
 function loadProfile(
-  content: AgentFile | undefined,
+  definition: AgentDefinition | undefined,
   { isGone, promptsDir }: PromptFolder,
   before: LoadedAgent | undefined,
 ): LoadedAgent["profile"] {
-  if (content === undefined || !isSubAgent(content)) return undefined;
-  const known = before?.content.value?.name === content.name ? before.profile : undefined;
+  if (definition === undefined || !isSubAgent(definition)) return undefined;
+  const { name } = definition;
+  const known = before?.content.value?.definition.name === name ? before.profile : undefined;
   if (isGone && known !== undefined) return known;
-  const path = join(promptsDir, `${content.name}.md`);
+  const path = join(promptsDir, `${name}.md`);
   const profile = reloadFile(path, (text) => parseAgentProfile(text, path), known);
   if (profile.stamp !== UNREADABLE) return profile;
   return { ...profile, problem: `Cannot read "${path}": ${profile.problem}.` };
@@ -56,47 +60,45 @@ function loadProfile(
 
 function toSubAgent(
   file: string,
-  { problem, value }: LoadedFile<AgentFile>,
+  { problem, value }: LoadedAgent["content"],
   profile: AgentProfile | undefined,
 ): Agent | undefined {
-  if (value === undefined || !isSubAgent(value)) return undefined;
-  const described = toEnhancedDescription(toSubAgentDescription(value.description ?? "") ?? "", profile);
+  if (value === undefined || !isSubAgent(value.definition)) return undefined;
+  const { hooks, model, name } = value.definition;
   return {
-    name: value.name,
-    // Some clients omit a tool whose description is empty or invisible.
-    description: sanitizeText(described).trim() === "" ? `The agent ${value.name}.` : described,
+    name,
+    description: toDescription(value.definition, profile),
     whenToUse: toWhenToUse(profile),
     file,
-    promptFile: toPromptFile(value, file),
-    writesFiles: allowsFileTools(value),
+    promptFile: toPromptFile(value.definition, file),
+    writesFiles: allowsFileTools(value.definition),
     model: profile?.model ?? undefined,
-    hasModel: typeof value.model === "string" && value.model !== "",
-    named: toNamedFiles(value, file),
-    ...(value.hooks === undefined ? {} : { hooks: toAgentHooks(value.hooks) }),
+    hasModel: typeof model === "string" && model !== "",
+    named: toNamedFiles(value.definition, file),
+    ...(hooks === undefined ? {} : { hooks: toAgentHooks(hooks) }),
     broken: problem,
   };
 }
 
+function toDescription({ description, name }: AgentDefinition, profile: AgentProfile | undefined): string {
+  const described = toEnhancedDescription(toSubAgentDescription(description ?? "") ?? "", profile);
+  // Some clients omit a tool whose description is empty or invisible.
+  return sanitizeText(described).trim() === "" ? `The agent ${name}.` : described;
+}
+
 /** Excludes the orchestrator, which is the caller: as a tool it would call itself. */
-function isSubAgent({ description, name }: AgentFile): boolean {
+function isSubAgent({ description, name }: AgentDefinition): boolean {
   return name !== "orchestrator" && toSubAgentDescription(description ?? "") !== undefined;
 }
 
 /** Resolves a `file://` prompt as Kiro does: relative to the agent file's folder, with `~` for the home. */
-function toPromptFile({ prompt }: AgentFile, file: string): string | undefined {
+function toPromptFile({ prompt }: AgentDefinition, file: string): string | undefined {
   const path = /^file:\/\/(.+)$/.exec(prompt ?? "")?.[1];
   if (path === undefined) return undefined;
   return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(dirname(file), path);
 }
 
-function parseAgentFile(text: string): AgentFile {
-  const parsed = agentFileSchema.safeParse(parseJson(text));
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw new Error(`${issue?.path.join(".") || "it"}: ${issue?.message}`);
-}
-
-function toProblems(file: string, content: LoadedFile<AgentFile>, profile: LoadedAgent["profile"]): string[] {
+function toProblems(file: string, content: LoadedAgent["content"], profile: LoadedAgent["profile"]): string[] {
   const problems: string[] = [];
   // Without a stamp, it is a dangling symlink, or a file that was removed since the folder was read.
   const reason = content.stamp === undefined ? "there is no such file" : content.problem;

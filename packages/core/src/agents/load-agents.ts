@@ -1,10 +1,12 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Agent } from "./agent.ts";
+import type { AgentPlace } from "./agent-definition.ts";
+import { listAgentFiles } from "./list-agent-files.ts";
 import { loadAgent, type LoadedAgent, type PromptFolder } from "./load-agent.ts";
 import { toOption } from "../options.ts";
 
-/** The agents in the order of their file names, and the problems with other files. */
+/** The agents in the order of their files, those of a folder before those of the folders in it, and the problems with other files. */
 export type LoadedAgents = {
   readonly agents: readonly Agent[];
   /** One sentence each, naming the file */
@@ -14,7 +16,7 @@ export type LoadedAgents = {
 };
 
 export type AgentFolders = {
-  /** The folder of the agents' JSON files */
+  /** The folder of the agents' files */
   readonly agentsDir: string;
   /** The folder of `<agent>.md` prompt files with frontmatter */
   readonly promptsDir: string;
@@ -27,17 +29,17 @@ export type AgentFolders = {
  * changed, keeps the agent of a file that became malformed, and returns the same list objects if nothing changed.
  */
 export function loadAgents(folders: AgentFolders, before?: LoadedAgents): LoadedAgents {
-  const { paths, problem } = listFiles(folders, before);
+  const { places, problems: listProblems } = listFiles(folders, before);
   const gone = findGonePrompts(folders, before);
   const folder = { promptsDir: folders.promptsDir, isGone: gone !== undefined };
   // The folder is missing for a moment while a tool replaces it as a whole.
   const files =
-    paths === undefined ? (before?.files ?? new Map<string, LoadedAgent>()) : loadFiles(paths, folder, before);
+    places === undefined ? (before?.files ?? new Map<string, LoadedAgent>()) : loadFiles(places, folder, before);
   // It went away after it was listed, so its files were not found.
-  if (paths !== undefined && !existsSync(folders.agentsDir)) return loadAgents(folders, before);
+  if (places !== undefined && !existsSync(folders.agentsDir)) return loadAgents(folders, before);
   const loaded = [...files.values()].flatMap(({ agent }) => agent ?? []);
   const agents = [...(folders.configuredAgents ?? []), ...loaded];
-  const folderProblems = [problem, gone].filter((problem) => problem !== undefined);
+  const folderProblems = [...listProblems, ...(gone === undefined ? [] : [gone])];
   const fileProblems = [...files.values()].flatMap((file) => file.problems);
   const problems = [...folderProblems, ...fileProblems, ...toReadOnlyProblem(loaded)];
   return {
@@ -48,33 +50,30 @@ export function loadAgents(folders: AgentFolders, before?: LoadedAgents): Loaded
 }
 
 function loadFiles(
-  paths: readonly string[],
+  places: readonly AgentPlace[],
   folder: PromptFolder,
   before: LoadedAgents | undefined,
 ): ReadonlyMap<string, LoadedAgent> {
-  return new Map(paths.map((path) => [path, loadAgent(path, folder, before?.files.get(path))]));
+  return new Map(places.map((place) => [place.file, loadAgent(place, folder, before?.files.get(place.file))]));
 }
 
-type Listed = { readonly paths: readonly string[] | undefined; readonly problem: string | undefined };
-
-// Lock files of Emacs, and files in which macOS keeps attributes on other file systems.
-const LITTER = /^\.[#_]/;
+type Listed = { readonly places: readonly AgentPlace[] | undefined; readonly problems: readonly string[] };
 
 function listFiles({ agentsDir, configuredAgents }: AgentFolders, before: LoadedAgents | undefined): Listed {
   try {
-    const names = readdirSync(agentsDir).filter((name) => name.endsWith(".json") && !LITTER.test(name));
-    return { paths: names.toSorted().map((name) => resolve(agentsDir, name)), problem: undefined };
+    const { files, problems } = listAgentFiles(resolve(agentsDir));
+    return { places: files, problems };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     // Users of other agents need not have Kiro's folder.
-    if (code === "ENOENT" && configuredAgents !== undefined) return { paths: undefined, problem: undefined };
+    if (code === "ENOENT" && configuredAgents !== undefined) return { places: undefined, problems: [] };
     const rest = before === undefined || before.agents.length === 0 ? "" : " Its agents stay as they were.";
     const remedy = `Create it, or name another with ${toOption("agentsDir")}.${rest}`;
     const fault =
       code === "ENOENT"
         ? `There is no agents directory "${agentsDir}".`
         : `Cannot read the agents directory "${agentsDir}" (${code ?? message}).`;
-    return { paths: undefined, problem: `${fault} ${remedy}` };
+    return { places: undefined, problems: [`${fault} ${remedy}`] };
   }
 }
 

@@ -1,36 +1,37 @@
 import { BudgieError } from "../errors.ts";
-import type { Agent } from "../agents/agent.ts";
 import { createTail } from "../protocol/bounded-output.ts";
 import { toTurnPrompt } from "../protocol/prompt-templates.ts";
 import type { OnOutput, Protocol, ProtocolTurn } from "../protocol/protocol.ts";
-import type { Command, Exit } from "../runner/runner.ts";
+import type { Command, Exit, RunnerSession } from "../runner/runner.ts";
 import { findTurnFiles } from "./agent-files.ts";
-import { toKiroAcpCommand, toModel } from "./kiro-command.ts";
+import { toKiroAcpCommand, toKiroEnv, toModel, toV2AcpFlags, type KiroAcpProgram } from "./kiro-command.ts";
+import { findFlagsFor } from "./help/kiro-flags.ts";
 import { toKiroAcpFailure } from "./kiro-failure.ts";
 import type { KiroOptions } from "./kiro-protocol.ts";
 import { createTransportCheck } from "./session-protocol.ts";
-
-/** Kiro's program as one that speaks ACP. */
-export type KiroAcpProgram = {
-  readonly command: Command;
-  readonly permission: "allow" | "deny";
-  /** The agent's name, which Kiro calls a mode */
-  readonly mode: string;
-};
+import { toV3Program } from "./v3-program.ts";
 
 /** Creates a protocol of programs that speak ACP. */
-export type CreateAcp = (options: { readonly toProgram: (agent: Agent) => KiroAcpProgram }) => Protocol;
+export type CreateAcp = (options: { readonly toProgram: (turn: ProtocolTurn) => Promise<KiroAcpProgram> }) => Protocol;
 
 /**
  * Creates the protocol of Kiro over ACP: one `kiro-cli acp` for each prompt. The answer is the agent's last message. The protocol throws
- * `AGENT_NOT_FOUND` if Kiro falls back to another agent, as it does for an unknown name.
+ * `AGENT_NOT_FOUND` if Kiro falls back to another agent, as V2 does for an unknown name, or if another harness answers.
  */
 export function createKiroAcpProtocol(options: KiroOptions, createAcp: CreateAcp): Protocol {
-  const acp = createAcp({ toProgram: (agent) => toProgram(options, agent) });
-  const checkTransport = createTransportCheck("acp");
+  const toProgram = options.harness === "v3" ? toV3Program : toV2Program;
+  const commands = new WeakMap<RunnerSession, Command>();
+  const acp = createAcp({
+    async toProgram(turn) {
+      const program = await toProgram(options, turn);
+      commands.set(turn.session, program.command);
+      return program;
+    },
+  });
+  const checkTransport = createTransportCheck("acp", options.harness ?? "v2");
   return async (turn) => {
     await checkTransport(turn);
-    const { warnings } = findTurnFiles(options, turn.agent);
+    const warnings = [...findTurnFiles(options, turn.agent).warnings, ...toHooksWarnings(options, turn)];
     const { workspace } = turn.session.paths(turn.directory);
     const prompt = await toTurnPrompt(turn.prompt, options.prompts, { workspace, responseFile: undefined });
     const said = createRecord(turn.onOutput);
@@ -40,24 +41,33 @@ export function createKiroAcpProtocol(options: KiroOptions, createAcp: CreateAcp
     } catch (error) {
       throw toFailure(error, { turn, options, stderr: said.text("stderr"), warnings });
     } finally {
-      if (options.verbose)
-        await turn.session.appendFile(`chat-${turn.session.id}.txt`, toLog(options, turn, { prompt, said }));
+      const log = { argv: commands.get(turn.session)?.argv ?? [], prompt, said };
+      if (options.verbose) await turn.session.appendFile(`chat-${turn.session.id}.txt`, toLog(log));
     }
   };
 }
 
-function toProgram(options: KiroOptions, agent: Agent): KiroAcpProgram {
-  const { binary, env, projections, trustAllTools } = options;
+async function toV2Program(options: KiroOptions, turn: ProtocolTurn): Promise<KiroAcpProgram> {
+  const { agent, directory, session } = turn;
+  const { binary, projections, trustAllTools } = options;
+  const flags = await findFlagsFor(options.findFlags, turn);
   const command = toKiroAcpCommand({
     binary,
+    harness: toV2AcpFlags(flags),
     agent: agent.name,
     model: toModel(agent, options),
     trustAllTools,
-    env,
+    env: toKiroEnv(options, session.paths(directory).home, agent.shown),
     projections: [...projections, ...findTurnFiles(options, agent).projections],
   });
   // Kiro asks only for what the agent's own `allowedTools` leaves open.
-  return { command, permission: trustAllTools ? "allow" : "deny", mode: agent.name };
+  return { command, permission: trustAllTools ? "allow" : "deny", mode: agent.name, kiro: { harness: "v2" } };
+}
+
+/** Returns a warning about hooks that V3 does not run: it takes none with an agent. One with guards is refused. */
+function toHooksWarnings({ harness }: KiroOptions, { agent: { hooks = [] } }: ProtocolTurn): readonly string[] {
+  if (harness !== "v3" || hooks.length === 0) return [];
+  return [`Kiro's V3 harness did not run the agent's hooks, of which there are ${hooks.length}.`];
 }
 
 const KEPT_BYTES = 64 * 1024;
@@ -95,10 +105,9 @@ function toFailure(error: unknown, { options, stderr, turn, warnings }: Failed):
   return Object.assign(failure, { report: { ...failure.report, warnings } });
 }
 
-type Said = { readonly prompt: string; readonly said: TurnRecord };
+type Said = { readonly argv: readonly string[]; readonly prompt: string; readonly said: TurnRecord };
 
-function toLog(options: KiroOptions, { agent }: ProtocolTurn, { prompt, said }: Said): string {
-  const { argv } = toProgram(options, agent).command;
+function toLog({ argv, prompt, said }: Said): string {
   const parts = [
     `=== ${new Date().toISOString()} ${argv.join(" ")}`,
     `--- prompt\n${prompt}`,

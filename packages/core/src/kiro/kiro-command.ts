@@ -1,12 +1,17 @@
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, extname, join } from "node:path";
 import type { Agent } from "../agents/agent.ts";
 import type { Command, Projection } from "../runner/runner.ts";
+import type { KiroFlags } from "./help/kiro-flags.ts";
+import type { HarnessFlags } from "./help/parse-kiro-help.ts";
+import type { KiroRequest } from "./v3/custom-agent.ts";
 import { KIRO_HIDDEN_PATHS } from "./kiro-hidden-paths.ts";
 
 /** The options of one run of `kiro-cli chat`. */
 export type KiroRun = {
   /** A program's name, looked up on the PATH, or its path */
   readonly binary: string;
+  /** The flags that name the harness; empty if the program has none */
+  readonly harness: readonly string[];
   readonly agent: string;
   /** `undefined` leaves the choice to Kiro */
   readonly model: string | undefined;
@@ -16,9 +21,20 @@ export type KiroRun = {
   readonly projections: readonly Projection[];
 };
 
+/** Kiro's program as one that speaks ACP. */
+export type KiroAcpProgram = {
+  readonly command: Command;
+  readonly permission: "allow" | "deny";
+  /** The agent's name, or on V3 its id, which Kiro calls a mode */
+  readonly mode: string;
+  /** The model to ask for in the protocol; `undefined` if the command names one, or leaves the choice to Kiro */
+  readonly model?: string | undefined;
+  readonly kiro: KiroRequest;
+};
+
 /** Builds the command of one headless run. The prompt is not part of it: Kiro reads it from stdin, whole and unparsed. */
 export function toKiroCommand(run: KiroRun): Command {
-  const argv: [string, ...string[]] = [run.binary, "chat", "--agent", run.agent, "--no-interactive"];
+  const argv: [string, ...string[]] = [run.binary, "chat", ...run.harness, "--agent", run.agent, "--no-interactive"];
   if (run.model !== undefined) argv.push("--model", run.model);
   if (run.resume) argv.push("--resume");
   if (run.trustAllTools) argv.push("--trust-all-tools");
@@ -27,15 +43,52 @@ export function toKiroCommand(run: KiroRun): Command {
 
 /** Builds the command of Kiro over ACP. Its conversation is chosen in the protocol. */
 export function toKiroAcpCommand(run: Omit<KiroRun, "resume">): Command {
-  const argv: [string, ...string[]] = [run.binary, "acp", "--agent", run.agent];
+  const argv: [string, ...string[]] = [run.binary, "acp", ...run.harness, "--agent", run.agent];
   if (run.model !== undefined) argv.push("--model", run.model);
   if (run.trustAllTools) argv.push("--trust-all-tools");
   return toCommand(argv, run);
 }
 
+/** Builds the command of Kiro's V3 harness over ACP, which refuses all other flags. Its agent and model travel in the protocol. */
+export function toKiroV3Command(run: Pick<KiroRun, "binary" | "env" | "projections">): Command {
+  return toCommand([run.binary, "acp", "--agent-engine", "v3", "--auth-method", "cli"], run);
+}
+
 function toCommand(argv: Command["argv"], { env, projections }: Pick<KiroRun, "env" | "projections">): Command {
   return { argv, env, projections, login: "kiro", hidden: KIRO_HIDDEN_PATHS };
 }
+
+/** Returns the flags that name the V2 harness to `chat`; none for a program that has no other, or whose help is unknown. */
+export function toV2ChatFlags(flags: KiroFlags | undefined): readonly string[] {
+  return flags?.chat.hasV2 === true ? ["--v2"] : toEngineFlags(flags?.chat);
+}
+
+/** Returns the flags that name the V2 harness to `acp`, of which nobody has seen `--v2`. */
+export function toV2AcpFlags(flags: KiroFlags | undefined): readonly string[] {
+  const named = toEngineFlags(flags?.acp);
+  return named.length === 0 && flags?.acp.hasV2 === true ? ["--v2"] : named;
+}
+
+function toEngineFlags({ engines }: Partial<HarnessFlags> = {}): readonly string[] {
+  // A flag whose values help does not name has this one.
+  const isValue = engines !== undefined && (engines.length === 0 || engines.includes("v2"));
+  return isValue ? ["--agent-engine", "v2"] : [];
+}
+
+/**
+ * Returns the variables of a run. In a sandbox Kiro runs the image's program and no copy of it, and looks for agents only in the home
+ * at this path. Without one, it looks for an agent with a copy only there. Older versions ignore all, and do not find such an agent.
+ */
+export function toKiroEnv(
+  { env, sandboxHome }: KiroPlace,
+  home: string,
+  shown?: Agent["shown"],
+): Readonly<Record<string, string>> {
+  if (sandboxHome === undefined) return shown === undefined ? env : { ...env, KIRO_AGENT_CONFIG_DIR: dirname(shown) };
+  return { ...env, KIRO_SKIP_BINARY_PINNING: "1", KIRO_AGENT_CONFIG_DIR: `${home}/.kiro/agents` };
+}
+
+type KiroPlace = Pick<KiroRun, "env"> & { readonly sandboxHome?: string | undefined };
 
 export type KiroModels = {
   /** The model for agents whose prompt file names none */
@@ -61,13 +114,13 @@ export function toSharedProjections(home: string, promptsDir: string): readonly 
   ];
 }
 
-/** Lists this agent's own files. The files of other agents may hold secrets. */
+/** Lists this agent's own files: its JSON, in one folder for all of Kiro's versions, and its prompt. The files of other agents may hold secrets. */
 export function toAgentProjections({
   file,
   promptFile,
   shown = file,
 }: Pick<Agent, "file" | "promptFile" | "shown">): readonly Projection[] {
-  const own: Projection = { source: shown, home: `.kiro/agents/${basename(file)}` };
+  const own: Projection = { source: shown, home: `.kiro/agents/${basename(file, extname(file))}.json` };
   if (promptFile === undefined) return [own];
   const folder = `${dirname(file)}/`;
   const beside = promptFile.startsWith(folder) ? `.kiro/agents/${promptFile.slice(folder.length)}` : undefined;

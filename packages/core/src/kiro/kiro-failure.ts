@@ -111,6 +111,13 @@ const SYMPTOMS: readonly Symptom[] = [
       `Kiro refused the model of the agent "${agent}" (${line}). Set another in its prompt file, or with ${toOption("model")}.`,
   },
   {
+    says: /not supported with (?:the )?.?--agent-engine/i,
+    code: "AGENT_FAILED",
+    toMessage: (agent, line) =>
+      `This version of Kiro does not run the agent "${agent}" in the way that budgie asks for (${line}). ` +
+      `Use another version, or another harness with ${toOption("kiroHarness")}.`,
+  },
+  {
     says: /Tool approval required but --no-interactive was specified/i,
     code: "AGENT_FAILED",
     toMessage: (agent) =>

@@ -8,10 +8,11 @@ import type { BoundedOutput } from "../protocol/bounded-output.ts";
 import type { OutputFiles } from "../protocol/output-files.ts";
 import { toCountText } from "../text/text.ts";
 import { findTurnFiles } from "./agent-files.ts";
-import { toKiroCommand, toModel, type KiroModels } from "./kiro-command.ts";
+import { toKiroCommand, toKiroEnv, toModel, toV2ChatFlags, type KiroModels } from "./kiro-command.ts";
+import { findFlagsFor, type FindKiroFlags } from "./help/kiro-flags.ts";
 import { toKiroFailure, waitsForLogin } from "./kiro-failure.ts";
 import { toAnswer, toDeniedTools, toUsage } from "./kiro-output.ts";
-import { createTransportCheck } from "./session-protocol.ts";
+import { createTransportCheck, type KiroHarness } from "./session-protocol.ts";
 
 export type KiroOptions = KiroModels & {
   readonly binary: string;
@@ -23,6 +24,12 @@ export type KiroOptions = KiroModels & {
   readonly projections: readonly Projection[];
   /** The user's home, if agents run in a sandbox: it shows the files below the home's `.kiro` that agents name */
   readonly sandboxHome?: string | undefined;
+  /** The harness that must answer, of which `v3` needs ACP; default: `v2` */
+  readonly harness?: KiroHarness | undefined;
+  /** The folder of Kiro's own files, if agents run without a sandbox and so with its settings */
+  readonly kiroFolder?: string | undefined;
+  /** Finds the flags that name the harness; default: the program has none */
+  readonly findFlags?: FindKiroFlags | undefined;
   /** The files for long outputs; if left out, their middle is discarded */
   readonly outputFiles?: OutputFiles | undefined;
   /** Appends the output of every run to `chat-<id>.txt` in the session's home */
@@ -31,7 +38,7 @@ export type KiroOptions = KiroModels & {
 
 /** Creates the protocol of headless Kiro: one `kiro-cli chat` for each prompt, and another if the answer file is missing. */
 export function createKiroProtocol(options: KiroOptions): Protocol {
-  const checkTransport = createTransportCheck("cli");
+  const checkTransport = createTransportCheck("cli", "v2");
   return async (turn) => {
     const deadline = performance.now() + turn.timeoutMs;
     const { projections, warnings } = findTurnFiles(options, turn.agent);
@@ -114,13 +121,15 @@ async function run(
   { answerFile, prompt, resume, timeoutMs }: KiroPrompt,
 ): Promise<Finished> {
   const { agent, directory, onOutput, session, signal } = turn;
+  const flags = await findFlagsFor(options.findFlags, turn);
   const command = toKiroCommand({
     binary: options.binary,
+    harness: toV2ChatFlags(flags),
     agent: agent.name,
     model: toModel(agent, options),
     resume,
     trustAllTools: options.trustAllTools,
-    env: options.env,
+    env: toKiroEnv(options, session.paths(directory).home, agent.shown),
     projections: options.projections,
   });
   // NUL means nothing to a model, and may end the input of the process.

@@ -4,20 +4,25 @@ import type { ProtocolTurn } from "../protocol/protocol.ts";
 
 // The agent can change this file, which only makes its own session unusable.
 const FILE = ".budgie-protocol";
-const ACP = "acp";
 const MOST_KNOWN = 1000;
 
+/** The harness of Kiro that answers. */
+export type KiroHarness = "v2" | "v3";
+
 /**
- * The transport with which a session's conversation was begun. Kiro keeps the conversations of the two apart, and would silently begin
- * a new one if it resumed over the other transport.
+ * The transport with which a session's conversation was begun. Kiro keeps the conversations of the two apart, as those of its harnesses,
+ * and would silently begin a new one if it resumed with another.
  */
 type KiroTransport = "acp" | "cli";
 
 /**
- * Creates a check of turns. It rejects with `INPUT_INVALID` if the conversation was begun with the other transport, and returns
+ * Creates a check of turns. It rejects with `INPUT_INVALID` if the conversation was begun with another transport or harness, and returns
  * `undefined` if there is nothing to check.
  */
-export function createTransportCheck(transport: KiroTransport): (turn: ProtocolTurn) => Promise<void> | undefined {
+export function createTransportCheck(
+  transport: KiroTransport,
+  harness: KiroHarness,
+): (turn: ProtocolTurn) => Promise<void> | undefined {
   // Sessions whose transport is known. For any other the file is read, which may take a call to the engine.
   const known = new Set<string>();
   function learn(id: string): undefined {
@@ -27,8 +32,8 @@ export function createTransportCheck(transport: KiroTransport): (turn: ProtocolT
   }
 
   async function findOut({ resume, session }: ProtocolTurn): Promise<void> {
-    if (resume) await refuseOther(session, transport);
-    else await session.appendFile(FILE, ACP);
+    if (resume) refuseOther(toBegun(await session.readFile(FILE)), { transport, harness });
+    else await session.appendFile(FILE, MARKS[harness]);
     learn(session.id);
   }
 
@@ -38,12 +43,23 @@ export function createTransportCheck(transport: KiroTransport): (turn: ProtocolT
   };
 }
 
-async function refuseOther(session: ProtocolTurn["session"], transport: KiroTransport): Promise<void> {
-  const begun: KiroTransport = (await session.readFile(FILE))?.startsWith(ACP) === true ? "acp" : "cli";
-  if (begun === transport) return;
+// A session without the file was begun with "cli", and one of an older budgie with V2.
+const MARKS: Readonly<Record<KiroHarness, string>> = { v2: "acp", v3: "v3 over acp" };
+
+type Begun = { readonly transport: KiroTransport; readonly harness: KiroHarness };
+
+function toBegun(mark: string | undefined): Begun {
+  if (mark?.startsWith(MARKS.v3) === true) return { transport: "acp", harness: "v3" };
+  return { transport: mark?.startsWith(MARKS.v2) === true ? "acp" : "cli", harness: "v2" };
+}
+
+function refuseOther(begun: Begun, now: Begun): void {
+  const option = begun.harness === now.harness ? "protocol" : "kiroHarness";
+  const [then, today] = option === "protocol" ? [begun.transport, now.transport] : [begun.harness, now.harness];
+  if (then === today) return;
   throw new BudgieError(
     "INPUT_INVALID",
-    `The session was begun with ${toOption("protocol")} "${begun}", and Kiro keeps its conversations apart from those of "${transport}". ` +
+    `The session was begun with ${toOption(option)} "${then}", and Kiro keeps its conversations apart from those of "${today}". ` +
       `Start budgie with that one again, or begin a new session.`,
   );
 }

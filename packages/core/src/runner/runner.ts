@@ -19,6 +19,8 @@ export interface Runner {
   /** Host paths through which an agent could escape, such as the engine's socket: no workspace may hold them */
   readonly guarded: readonly GuardedPath[];
   readonly capacity: Capacity;
+  /** The id of the image that processes run in; left out without a sandbox, where programs may change at any time */
+  readonly imageId?: string | undefined;
   /** The sessions and turns that it prepares before a call needs them; left out if it prepares none */
   readonly ahead?: RunnerAhead | undefined;
   /**
@@ -33,6 +35,12 @@ export interface Runner {
   resumeSession(id: SessionId): Promise<RunnerSession>;
   /** Lists the sessions whose homes exist, this process's own and others'. */
   listSessions(): Promise<readonly SessionRecord[]>;
+  /**
+   * Runs a program that only prints, such as its help, without a session; in a sandbox also without a network and a writable folder but
+   * `/tmp`. Resolves to its stdout, without the middle of a long one, however it exits; empty if there is no such program. Rejects if it
+   * takes more than 20 s, or the sandbox cannot be created.
+   */
+  print(argv: Command["argv"]): Promise<string>;
   /** Removes garbage of dead owners, and nothing of a live one. */
   collectGarbage(policy: GcPolicy): Promise<GcReport>;
   /** Stops all processes, and removes the homes that this process owns unless they are kept; safe to call twice. */

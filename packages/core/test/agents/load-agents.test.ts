@@ -74,12 +74,13 @@ describe("loadAgents", () => {
     ["is empty", ""],
     ["is cut off", '{ "name": "x'],
     ["is a list", "[]"],
-    ["has no name", { description: "sub-agent: x" }],
     ["has a name of another type", { name: 3 }],
     ["has a name that is a path", { name: "../x" }],
-    ["has a name with a slash", { name: "a/b" }],
+    ["has a name that leaves its folder", { name: "a/../b" }],
     ["has a name that looks like a flag", { name: "--trust-all-tools" }],
-    ["has tools of another type", { name: "x", allowedTools: "fs_read" }],
+    ["has tools of another type", { name: "x", allowedTools: 7 }],
+    ["has a list as its permissions", { name: "x", permissions: [{ capability: "shell", effect: "deny" }] }],
+    ["has a rule without an effect", { name: "x", permissions: { rules: [{ capability: "shell" }] } }],
   ])("reports a file that %s by its path, in one line, and loads the others", (_what, content) => {
     const { agents, folder, problems } = load({ "bad.json": content, "good.json": subAgent("good") });
 
@@ -95,7 +96,7 @@ describe("loadAgents", () => {
   });
 
   it("names the wrong field of a file", () => {
-    const { problems } = load({ "bad.json": { description: "sub-agent: x" } });
+    const { problems } = load({ "bad.json": { name: "", description: "sub-agent: x" } });
 
     expect(problems[0]).toMatch(/bad\.json": name: /);
   });

@@ -27,6 +27,7 @@ describe("Kiro over ACP", () => {
       },
       permission: "deny",
       mode: "reader",
+      kiro: { harness: "v2" },
     });
   });
 
@@ -35,6 +36,16 @@ describe("Kiro over ACP", () => {
 
     expect(command?.argv).toContain("--trust-all-tools");
     expect(permission).toBe("allow");
+  });
+
+  it("warns on V3 about hooks, which do not run there", async () => {
+    const hooks = [{ trigger: "agentSpawn", command: "git status" }];
+    const turn = { ...createTurn(), agent: { ...AGENT, hooks } };
+    const warningsOf = async (options: Partial<KiroOptions>): Promise<readonly string[]> =>
+      (await createKiroAcpProtocol({ ...OPTIONS, ...options }, () => async () => ANSWER)(turn)).warnings;
+
+    expect(await warningsOf({ harness: "v3" })).toEqual([expect.stringContaining("did not run the agent's hooks")]);
+    expect(await warningsOf({})).toEqual([]);
   });
 
   it("is asked in the words of the templates, but for no file", async () => {
@@ -54,6 +65,14 @@ describe("Kiro over ACP", () => {
     ["an agent that Kiro refuses", "AGENT_CRASHED", "it ended", { exitCode: 4 }, "AGENT_NOT_FOUND", /did not find/],
     ["a version without ACP", "AGENT_CRASHED", "unrecognized", { exitCode: 2 }, "AGENT_FAILED", /unrecognized/],
     ["another end", "AGENT_CRASHED", "panicked", { exitCode: 101 }, "AGENT_CRASHED", /panicked/],
+    [
+      "a flag that a harness refuses",
+      "AGENT_CRASHED",
+      "error: the following arguments are not supported with --agent-engine v3: --agent",
+      { exitCode: 2 },
+      "AGENT_FAILED",
+      /not supported with --agent-engine v3: --agent\).*"kiroHarness"/,
+    ],
     ["no login", "LOGIN_REQUIRED", "no login (auth, -32000)", {}, "LOGIN_REQUIRED", /kiro-cli login/],
     [
       "a used-up plan",
@@ -102,6 +121,31 @@ describe("a session of Kiro", () => {
     });
   });
 
+  it.each<[string, string, Partial<KiroOptions>]>([
+    ["v2", "acp", { harness: "v3" }],
+    ["v3", "v3 over acp", {}],
+    ["v3", "v3 over acp", { harness: "v2" }],
+  ])("that was begun with the harness %s (%s) is refused by the other one", async (began, mark, options) => {
+    const protocol = createKiroAcpProtocol({ ...OPTIONS, ...options }, () => async () => ANSWER);
+    const turn = createTurn({ files: new Map([[".budgie-protocol", mark]]), resume: true });
+
+    await expect(protocol(turn)).rejects.toMatchObject({
+      code: "INPUT_INVALID",
+      message: expect.stringContaining(`was begun with the option "kiroHarness" "${began}"`),
+    });
+  });
+
+  it("of V3 is one for V3 again, and not for V2 without ACP", async () => {
+    const files = new Map<string, string>();
+    const v3 = (): Protocol => createKiroAcpProtocol({ ...OPTIONS, harness: "v3" }, () => async () => ANSWER);
+    await v3()(createTurn({ files }));
+
+    expect(await v3()(createTurn({ files, resume: true }))).toMatchObject({ response: "Done." });
+    await expect(cli()(createTurn({ files, resume: true }))).rejects.toMatchObject({
+      message: expect.stringContaining('"kiroHarness" "v3"'),
+    });
+  });
+
   it("is looked up once", async () => {
     const [files, protocol] = [new Map([[".budgie-protocol", "acp"]]), acp()];
     const turn = createTurn({ files, resume: true });
@@ -145,8 +189,10 @@ const ANSWER = {
 async function programOf(options: Partial<KiroOptions>): Promise<KiroAcpProgram | undefined> {
   let program: KiroAcpProgram | undefined;
   const create: CreateAcp = ({ toProgram }) => {
-    program = toProgram(AGENT);
-    return async () => ANSWER;
+    return async (turn) => {
+      program = await toProgram(turn);
+      return ANSWER;
+    };
   };
   await createKiroAcpProtocol({ ...OPTIONS, ...options }, create)(createTurn());
   return program;

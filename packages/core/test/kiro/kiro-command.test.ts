@@ -1,8 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { toKiroCommand, toModel, type KiroRun } from "../../src/kiro/kiro-command.ts";
+import type { KiroFlags } from "../../src/kiro/help/kiro-flags.ts";
+import {
+  toKiroAcpCommand,
+  toKiroCommand,
+  toKiroEnv,
+  toKiroV3Command,
+  toModel,
+  toV2AcpFlags,
+  toV2ChatFlags,
+  type KiroRun,
+} from "../../src/kiro/kiro-command.ts";
 
 const RUN: KiroRun = {
   binary: "kiro-cli",
+  harness: [],
   agent: "tester",
   model: undefined,
   resume: false,
@@ -26,6 +37,13 @@ describe("toKiroCommand", () => {
     expect(toKiroCommand({ ...RUN, ...run }).argv.join(" ")).toBe(argv);
   });
 
+  it("names the harness before all else, over ACP too", () => {
+    const run = { ...RUN, harness: ["--agent-engine", "v2"] };
+
+    expect(toKiroCommand(run).argv.join(" ")).toMatch(/^kiro-cli chat --agent-engine v2 --agent tester /);
+    expect(toKiroAcpCommand(run).argv.join(" ")).toBe("kiro-cli acp --agent-engine v2 --agent tester");
+  });
+
   it("keeps a name with spaces in one argument", () => {
     expect(toKiroCommand({ ...RUN, agent: "my agent --resume" }).argv).toContain("my agent --resume");
   });
@@ -34,6 +52,50 @@ describe("toKiroCommand", () => {
     const { env, projections } = RUN;
     const hidden = { ".kiro": { entries: { agents: "empty folder" } }, ".amazonq": expect.anything() };
     expect(toKiroCommand(RUN)).toMatchObject({ login: "kiro", env, projections, hidden });
+  });
+});
+
+describe("toKiroV3Command", () => {
+  it("names no agent, model or trust, which V3 refuses over ACP", () => {
+    expect(toKiroV3Command({ binary: "kiro-cli", env: {}, projections: [] }).argv.join(" ")).toBe(
+      "kiro-cli acp --agent-engine v3 --auth-method cli",
+    );
+  });
+});
+
+describe("the flags of V2", () => {
+  const flags = (chat: Partial<KiroFlags["chat"]>, acp: Partial<KiroFlags["acp"]> = chat): KiroFlags => ({
+    chat: { hasV2: false, engines: undefined, ...chat },
+    acp: { hasV2: false, engines: undefined, ...acp },
+    hasRuntime: false,
+  });
+
+  it.each<[string, KiroFlags | undefined, string, string]>([
+    ["nothing", undefined, "", ""],
+    ["no harness", flags({}), "", ""],
+    ["both ways", flags({ hasV2: true, engines: ["v2", "v3"] }), "--v2", "--agent-engine v2"],
+    ["--v2 alone", flags({ hasV2: true }), "--v2", "--v2"],
+    ["engines alone", flags({ engines: ["v1", "v2"] }), "--agent-engine v2", "--agent-engine v2"],
+    ["engines without names", flags({ engines: [] }), "--agent-engine v2", "--agent-engine v2"],
+    ["other engines", flags({ engines: ["v3"] }), "", ""],
+    ["different ways", flags({ hasV2: true }, { engines: ["v2"] }), "--v2", "--agent-engine v2"],
+  ])("follow a help that lists %s", (_what, ...[listed, chat, acp]) => {
+    expect(toV2ChatFlags(listed).join(" ")).toBe(chat);
+    expect(toV2AcpFlags(listed).join(" ")).toBe(acp);
+  });
+});
+
+describe("toKiroEnv", () => {
+  it("lets Kiro find agents in the home of a sandbox alone, and run the image's program", () => {
+    expect(toKiroEnv({ env: { KIRO_API_KEY: "k" }, sandboxHome: "/home/me" }, "/home/agent")).toEqual({
+      KIRO_API_KEY: "k",
+      KIRO_SKIP_BINARY_PINNING: "1",
+      KIRO_AGENT_CONFIG_DIR: "/home/agent/.kiro/agents",
+    });
+  });
+
+  it("adds nothing without a sandbox", () => {
+    expect(toKiroEnv({ env: { KIRO_API_KEY: "k" } }, "/sessions/1")).toEqual({ KIRO_API_KEY: "k" });
   });
 });
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AGENT_NAME, BudgieError } from "@budgie/core";
+import { PLAIN_NAME, BudgieError } from "@budgie/core";
 import { type ConfigSource, toPlace } from "./config-source.ts";
 import type { McpServer } from "./mcp-server.ts";
 import { findInRegistry } from "./registry.ts";
@@ -69,7 +69,7 @@ function listEntries(source: ConfigSource): readonly (readonly [string, Entry])[
 
 function parseServer(name: string, { registry, source, value }: Entry & Pick<ConfigSources, "registry">): McpServer {
   const from = toPlace(source, `mcpServers.${name}`);
-  if (!AGENT_NAME.test(name) || name.length > LONGEST_NAME || name === "builtin") {
+  if (!PLAIN_NAME.test(name) || name.length > LONGEST_NAME || name === "builtin") {
     throw toFault(toPlace(source, "mcpServers"), `servers with names of at most ${LONGEST_NAME} characters, no slash`);
   }
   const entry = parseEntry(value, from);

@@ -1,6 +1,6 @@
 import type { ConfigSource } from "./config-source.ts";
 
-/** Patterns for the tools of MCP servers: `@server` or `@server/tool`, with `*` for any characters and `?` for one. */
+/** Patterns for the tools of MCP servers: `@server` or `@server/tool`, with `*` for any characters and `?` for one; `@mcp` is all of them. */
 export type ToolList = readonly string[];
 
 export type ToolListOptions = {
@@ -24,7 +24,8 @@ export function parseToolLists({ content }: ConfigSource, { trustsAll }: ToolLis
 /** Returns the list; none if it is left out. A malformed list names no tool. */
 function toList(value: unknown): readonly ToolList[] {
   if (value === undefined || value === null) return [];
-  return [Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : []];
+  const names = Array.isArray(value) ? value.filter((entry) => typeof entry === "string") : [];
+  return [names.map((name) => (name === "@mcp" ? "@*" : name))];
 }
 
 /** Tells whether a list names a server's tool, by the original names of both. */

@@ -1,40 +1,91 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { basename } from "node:path";
-import { ensureMountedFile, parseJson } from "@budgie/core";
+import { rmSync } from "node:fs";
+import { basename, dirname, extname, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import {
+  BudgieError,
+  ensureMountedFile,
+  readAgentFile,
+  toV2Definition,
+  type Agent,
+  type AgentDefinition,
+  type ParsedAgentFile,
+} from "@budgie/core";
+import type { Config } from "../config/config.ts";
 
 /** The URL of a server in a sandbox, and the timeout of one request, in milliseconds. */
 export type Reachable = { readonly url: string; readonly timeoutMs: number };
 
+type AgentPlace = Pick<Agent, "file" | "name">;
+
 /** Tells whether an agent's file names MCP servers, or includes those of the user's settings. */
-export function namesServers(file: string): boolean {
-  const { includeMcpJson, mcpServers, useLegacyMcpJson } = readAgent(file);
+export function namesServers(agent: AgentPlace): boolean {
+  const parsed = tryRead(agent);
+  if (parsed === undefined) return false;
+  const { includeMcpJson, mcpServers, useLegacyMcpJson } = parsed.definition;
   return includeMcpJson === true || useLegacyMcpJson === true || Object.keys(Object(mcpServers)).length > 0;
 }
 
-/** Writes the copy of an agent's file that a sandbox shows, with these servers in place of its own. Returns its path. */
-export function writeShownFile(file: string, servers: ReadonlyMap<string, Reachable>, folder: string): string {
-  const text = JSON.stringify(toShown(readAgent(file), servers), undefined, 2);
+/** Tells whether Kiro's V2 harness cannot read an agent's file, or would read it differently: it reads JSON of one folder. */
+export function needsCopy(agent: AgentPlace): boolean {
+  const parsed = tryRead(agent);
+  if (parsed === undefined) return false;
+  const { definition, fields, format } = parsed;
+  if (format === "markdown" || agent.name.includes("/")) return true;
+  return !isDeepStrictEqual(toV2Definition(definition, agent.file), fields);
+}
+
+type CopiesOwner = { readonly config: Pick<Config, "stateDir">; readonly instance: string };
+
+/** Returns the folder of the copies that one budgie writes. */
+export function toCopiesFolder(owner: CopiesOwner): string {
+  return join(toScratch(owner), "agents");
+}
+
+/** Removes the copies when no agent runs any more. A sandbox's runner does so too, with its own scratch files. */
+export function removeCopies(owner: CopiesOwner): void {
+  rmSync(toScratch(owner), { recursive: true, force: true });
+}
+
+function toScratch({ config, instance }: CopiesOwner): string {
+  return join(config.stateDir, "scratch", instance);
+}
+
+type CopiesFolder = {
+  readonly folder: string;
+  /** The servers in place of the file's own, by name; left out, the file keeps its own */
+  readonly servers?: ReadonlyMap<string, Reachable>;
+};
+
+/** Writes the copy of an agent's file that V2 reads, in a folder of its own. Returns its path. */
+export function writeShownFile(agent: AgentPlace, { folder, servers }: CopiesFolder): string {
+  const { file } = agent;
+  const { definition } = readAgentFile(agent);
+  const shown = toV2Definition(servers === undefined ? definition : withServers(definition, servers), file);
+  const text = JSON.stringify({ ...shown, ...toPrompt(definition, file) }, undefined, 2);
   // Named by its content, since a mounted file must not change.
-  const name = createHash("sha256").update(text).digest("hex").slice(0, 32);
-  return ensureMountedFile(folder, `${name}-${basename(file)}`, text);
+  const hash = createHash("sha256").update(text).digest("hex").slice(0, 32);
+  return ensureMountedFile(join(folder, hash), `${basename(file, extname(file))}.json`, text);
 }
 
-type AgentJson = Readonly<Record<string, unknown>>;
-
-function toShown(agent: AgentJson, servers: ReadonlyMap<string, Reachable>): AgentJson {
-  const rest = Object.entries(agent).filter(([key]) => !KEYS.has(key));
+function withServers(definition: AgentDefinition, servers: ReadonlyMap<string, Reachable>): AgentDefinition {
+  const { includeMcpJson: _, useLegacyMcpJson: __, ...rest } = definition;
   const entries = [...servers].map(([name, { timeoutMs, url }]) => [name, { type: "http", url, timeout: timeoutMs }]);
-  return { ...Object.fromEntries(rest), mcpServers: Object.fromEntries(entries) };
+  return { ...rest, mcpServers: Object.fromEntries(entries) };
 }
 
-const KEYS: ReadonlySet<string> = new Set(["includeMcpJson", "mcpServers", "useLegacyMcpJson"]);
+/** Returns the prompt with an absolute path in place of one that counts from the file. */
+function toPrompt({ prompt }: AgentDefinition, file: string): { readonly prompt?: string } {
+  const path = /^file:\/\/(?![/~])(.+)$/.exec(prompt ?? "")?.[1];
+  return path === undefined ? {} : { prompt: `file://${resolve(dirname(file), path)}` };
+}
 
-/** Reads an agent's file; empty if that fails, which the agent's turn reports. */
-function readAgent(file: string): AgentJson {
+/** Reads an agent's file; `undefined` if that fails, which the agent's turn reports. */
+function tryRead(agent: AgentPlace): ParsedAgentFile | undefined {
   try {
-    return Object(parseJson(readFileSync(file, "utf8"))) as AgentJson;
-  } catch {
-    return {};
+    return readAgentFile(agent);
+  } catch (error) {
+    if (error instanceof BudgieError) return undefined;
+    throw error;
   }
 }

@@ -1,6 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { BudgieError, loadAgents, parseJson, type Agent, type LoadedAgents } from "@budgie/core";
+import {
+  BudgieError,
+  loadAgents,
+  parseJson,
+  readAgentDefinition,
+  toV2AllowedTools,
+  toV2Tools,
+  type Agent,
+  type AgentDefinition,
+  type LoadedAgents,
+} from "@budgie/core";
 import {
   expandVariables,
   parseServers,
@@ -113,7 +123,9 @@ function toSettingsFile(host: Host): string {
 }
 
 function findOfAgent(agent: Agent, sources: Sources): readonly FoundServer[] {
-  if (agent.program === undefined) return findNamed(agent, readNamed(agent.file), sources);
+  if (agent.program === undefined) {
+    return findNamed(agent, { file: agent.file, content: readFields(agent, sources) }, sources);
+  }
   const { allowMcp, mcp } = sources.config;
   const found = findNamed(agent, { file: agent.file, content: { includeMcpJson: true } }, sources);
   const asked = [...(mcp.get(agent.name)?.keys() ?? [])];
@@ -124,6 +136,18 @@ function findOfAgent(agent: Agent, sources: Sources): readonly FoundServer[] {
     ...found.filter(({ name }) => asked.includes(name) || allowMcp.includes(name)),
     ...missing.map((name) => ({ agent: agent.name, name, from: agent.file, use })),
   ];
+}
+
+/** Reads an agent's fields. On V2 its tools are those that V2 is told of, since V2 does not know rules. */
+function readFields(agent: Agent, { config }: Sources): AgentDefinition {
+  const definition = readAgentDefinition(agent);
+  if (config.kiroHarness === "v3") return definition;
+  const [tools, allowedTools] = [toV2Tools(definition), toV2AllowedTools(definition)];
+  return {
+    ...definition,
+    ...(tools === undefined ? {} : { tools: [...tools] }),
+    ...(allowedTools === undefined ? {} : { allowedTools: [...allowedTools] }),
+  };
 }
 
 /** Finds the servers that a source names, or includes from the user's settings. */

@@ -1,17 +1,16 @@
-import { join } from "node:path";
 import { BudgieError, type McpServerReport, type Protocol, type ProtocolAnswer, type ProtocolTurn } from "@budgie/core";
 import { toEventText, type ServerEvent } from "@budgie/mcp-manager";
 import type { Config } from "../config/config.ts";
-import { writeShownFile } from "./agent-file.ts";
+import { toCopiesFolder, writeShownFile } from "./agent-file.ts";
 import { findServersOf, toRefusal, type FoundServer, type UsableServer } from "./find-servers.ts";
 import { openSessionServers, type SessionServers } from "./session-servers.ts";
 import type { ServeAgentOptions } from "./shared-servers.ts";
 
 /** Creates a protocol that gives an agent in a sandbox the MCP servers that it is allowed, for as long as its session lasts. */
 export function createServeAgent(protocol: Protocol, options: ServeAgentOptions): Protocol {
-  const { config, host, instance } = options;
+  const { config, host } = options;
   const sessions = new Map<string, SessionServers>();
-  const folder = join(config.stateDir, "scratch", instance, "agents");
+  const folder = toCopiesFolder(options);
 
   /** Returns the servers of a session, and replaces them when the configuration or the agent's file allows others. */
   async function open(turn: ProtocolTurn, usable: readonly UsableServer[]): Promise<SessionServers | undefined> {
@@ -29,9 +28,14 @@ export function createServeAgent(protocol: Protocol, options: ServeAgentOptions)
 
   /** Returns a turn whose agent finds its servers in its file. */
   function toShown(turn: ProtocolTurn, servers: SessionServers | undefined): ProtocolTurn {
-    const shown = writeShownFile(turn.agent.file, servers?.reachable ?? new Map(), folder);
+    const shown = writeShownFile(turn.agent, { folder, servers: servers?.reachable ?? new Map() });
     servers?.shows(shown);
     return { ...turn, agent: { ...turn.agent, shown } };
+  }
+
+  /** Returns true for a program that takes its servers in the protocol: Kiro's V2 harness has them in the agent's file. */
+  function isOffered({ program }: ProtocolTurn["agent"]): boolean {
+    return program !== undefined || config.kiroHarness === "v3";
   }
 
   return async (turn) => {
@@ -46,7 +50,7 @@ export function createServeAgent(protocol: Protocol, options: ServeAgentOptions)
       return { mcpServers, warnings: [...toLeftOut(found, unreachable), ...toFailures(mcpServers ?? [], agent.name)] };
     };
     try {
-      const answer = await protocol(agent.program === undefined ? toShown(turn, servers) : toOffered(turn, servers));
+      const answer = await protocol(isOffered(agent) ? toOffered(turn, servers) : toShown(turn, servers));
       const { mcpServers, warnings } = report();
       return { ...answer, mcpServers, warnings: [...answer.warnings, ...warnings] };
     } catch (error) {

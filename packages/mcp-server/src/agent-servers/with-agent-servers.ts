@@ -1,10 +1,13 @@
 import type { Protocol, ProtocolAnswer, ProtocolTurn } from "@budgie/core";
-import { namesServers } from "./agent-file.ts";
+import { namesServers, needsCopy, toCopiesFolder, writeShownFile } from "./agent-file.ts";
 import type { ServeAgentOptions } from "./shared-servers.ts";
 
-/** Wraps a protocol so that agents in a sandbox get the MCP servers that they are allowed. Kiro's agents get no others. */
+/**
+ * Wraps a protocol so that agents in a sandbox get the MCP servers that they are allowed, and Kiro's agents no others. An agent whose
+ * file Kiro's V2 harness cannot read is shown to it in a copy.
+ */
 export function withAgentServers(protocol: Protocol, options: ServeAgentOptions): Protocol {
-  const { allowMcp, mcp, sandbox } = options.config;
+  const { allowMcp, kiroHarness, mcp, sandbox } = options.config;
   let serving: Promise<Protocol> | undefined;
   const served = new Set<string>();
 
@@ -15,11 +18,18 @@ export function withAgentServers(protocol: Protocol, options: ServeAgentOptions)
     return (await serving)(turn);
   }
 
-  function hasServers({ file, name, program }: ProtocolTurn["agent"]): boolean {
+  function hasServers(agent: ProtocolTurn["agent"]): boolean {
+    const { file, name, program } = agent;
     if (program !== undefined) return mcp.has(name) || allowMcp.length > 0;
-    // Without a sandbox, Kiro starts the servers itself. A file that no longer names any ends those that it named.
-    return sandbox && (served.has(file) || namesServers(file));
+    // Without a sandbox, V2 starts the servers itself. A file that no longer names any ends those that it named.
+    return (sandbox || kiroHarness === "v3") && (served.has(file) || namesServers(agent));
   }
 
-  return (turn) => (hasServers(turn.agent) ? serve(turn) : protocol(turn));
+  function withCopy(turn: ProtocolTurn): ProtocolTurn {
+    const { agent } = turn;
+    if (agent.program !== undefined || kiroHarness === "v3" || !needsCopy(agent)) return turn;
+    return { ...turn, agent: { ...agent, shown: writeShownFile(agent, { folder: toCopiesFolder(options) }) } };
+  }
+
+  return async (turn) => (hasServers(turn.agent) ? serve(turn) : protocol(withCopy(turn)));
 }

@@ -82,7 +82,8 @@ export const AGENT_PRESETS = {
   "kiro-acp": {
     description: "Writes and reviews code with Kiro's default agent.",
     command: "kiro-cli",
-    args: ["acp"],
+    // V3, which a later Kiro may begin otherwise, asks nobody before it uses a tool. An older one without the flag does not start.
+    args: ["acp", "--agent-engine", "v2"],
     env: ["KIRO_API_KEY"],
     allowPreset: "kiro",
     tried: "no",

@@ -14,6 +14,7 @@ import {
 import type { AcpProgram } from "@budgie/acp";
 import type { Config } from "../config/config.ts";
 import { fillHeaders } from "../elsewhere/header-variables.ts";
+import { toKiroFolder } from "../config/host-paths.ts";
 import { DEFAULT_MODEL } from "../config/option-values.ts";
 import { toSandboxSecrets } from "../config/sandbox-options.ts";
 import type { Host } from "../process/host.ts";
@@ -25,9 +26,11 @@ type Protocols = Required<Pick<TurnDependencies, "acp" | "protocol">> & {
   readonly a2a: Protocol;
 };
 
+export type ProtocolParts = Pick<KiroOptions, "findFlags"> & { readonly outputFiles: OutputFiles };
+
 /** Creates the protocols: Kiro's, ACP for agents with a program of their own, and A2A for those elsewhere. */
-export function createProtocols(config: Config, host: Host, outputFiles: OutputFiles): Protocols {
-  const kiro = toKiroOptions(config, host, outputFiles);
+export function createProtocols(config: Config, host: Host, parts: ProtocolParts): Protocols {
+  const kiro = toKiroOptions(config, host, parts);
   return {
     protocol: config.protocol === "acp" ? whenNeeded(() => loadKiroAcp(kiro)) : createKiroProtocol(kiro),
     acp: whenNeeded(() => loadAcp(config, host.env)),
@@ -64,7 +67,7 @@ async function loadAcp({ sandbox }: Pick<Config, "sandbox">, env: Host["env"]): 
   // Imported late, since most servers have only Kiro's agents.
   const { createAcpProtocol, ALL_HIDDEN_PATHS: hidden } = await import("@budgie/acp");
   return createAcpProtocol({
-    toProgram(agent, directory) {
+    toProgram({ agent, directory }) {
       // Without a sandbox the program has the user's own home.
       const home = sandbox ? toHomeFiles(agent, directory) : undefined;
       return toProgram(agent, { env, hidden, home });
@@ -94,16 +97,19 @@ function toModels({ model }: Config): KiroModels {
   return { model: model === "auto" ? undefined : model, defaultModel: undefined };
 }
 
-function toKiroOptions(config: Config, { env, home }: Host, outputFiles: OutputFiles): KiroOptions {
+function toKiroOptions(config: Config, host: Host, { findFlags, outputFiles }: ProtocolParts): KiroOptions {
+  const { env, home } = host;
   return {
     binary: config.kiroBinary,
+    harness: config.kiroHarness,
+    findFlags,
     ...toModels(config),
     trustAllTools: config.trustAllTools,
     prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
     // Without a sandbox the agent inherits Kiro's variables.
     env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
     projections: toSharedProjections(home, config.promptsDir),
-    sandboxHome: config.sandbox ? home : undefined,
+    ...(config.sandbox ? { sandboxHome: home } : { kiroFolder: toKiroFolder(host) }),
     outputFiles,
     verbose: config.verbose,
   };

@@ -61,7 +61,9 @@ function collectSettings(program: Command, host: Host): Settings {
   const keys = Object.keys(configSchema.shape) as readonly ConfigKey[];
   const settings = keys.map((key): Setting => {
     const fallback = inFile[key] === undefined ? "default" : file;
-    return { key, value: parsed[key] ?? toFallback(checked[key]), from: toSource(program, host.env, key) ?? fallback };
+    // V3 implies another protocol.
+    const value = key === "protocol" ? checked[key] : (parsed[key] ?? toFallback(checked[key]));
+    return { key, value, from: toSource(program, host.env, key) ?? fallback };
   });
   const sections = [...agents].map(([name, value]): Setting => ({ key: `agents.${name}`, value, from: file }));
   const backend = kagent === undefined ? [] : [{ key: "kagent", value: withoutSecrets(kagent), from: file }];

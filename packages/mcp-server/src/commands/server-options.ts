@@ -50,6 +50,7 @@ const VALUES: Partial<Record<ConfigKey, string>> = {
   env: "<variable>",
   kiroBinary: "<program>",
   protocol: "<name>",
+  kiroHarness: "<name>",
   kiroDataDir: "<dir>",
   stateDir: "<dir>",
   toolPrefix: "<text>",

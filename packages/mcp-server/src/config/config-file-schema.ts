@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AGENT_NAME, EGRESS_MODES, isHomePath } from "@budgie/core";
+import { AGENT_NAME, EGRESS_MODES, isHomePath, PLAIN_NAME } from "@budgie/core";
 import { configSchema, type ConfigKey } from "./config-schema.ts";
 import { PRESET_NAMES } from "./egress-list.ts";
 import { kagentSection, serverKeys } from "../elsewhere/server-section.ts";
@@ -82,7 +82,7 @@ const mcpServer = {
 
 const mcpServers = z
   .record(
-    z.string().regex(AGENT_NAME),
+    z.string().regex(PLAIN_NAME),
     z.discriminatedUnion(
       "run",
       [

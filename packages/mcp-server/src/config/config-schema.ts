@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { AGENT_NAME, DEFAULT_TEXT_LIMITS, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
+import { PLAIN_NAME, DEFAULT_TEXT_LIMITS, DEFAULT_MAX_QUEUED, EGRESS_MODES, RETRY_MODES } from "@budgie/core";
 import { PRESET_NAMES } from "./egress-list.ts";
 import { SPELLINGS, TOOL_MODES } from "./tool-options.ts";
-import { DEFAULT_MODEL, HOST_NAME, NUMBERS, ORIGIN, PROTOCOL, TOOL_PREFIX } from "./option-values.ts";
+import { DEFAULT_MODEL, HOST_NAME, KIRO_HARNESS, NUMBERS, ORIGIN, PROTOCOL, TOOL_PREFIX } from "./option-values.ts";
 
 // Messages complete the sentence "Expected --model to be <message>, got …".
 const path = z.string().min(1, "a path");
@@ -42,6 +42,7 @@ export const configSchema = z.strictObject({
   protocol: PROTOCOL.describe(
     "how Kiro's agents are talked to: cli, or acp, whose answer is the last message and needs no file",
   ),
+  kiroHarness: KIRO_HARNESS.describe("which harness of Kiro answers: v2, or v3, which implies --protocol acp"),
   kiroDataDir: path.optional().describe("where Kiro keeps its login; where it does on this system by default"),
   stateDir: path
     .optional()
@@ -85,7 +86,7 @@ export const configSchema = z.strictObject({
     .default(false)
     .describe("with --sandbox: what the host runs by itself, such as git hooks, is read-only where it exists"),
   allowMcp: z
-    .array(z.string().regex(AGENT_NAME, "the name of an MCP server"))
+    .array(z.string().regex(PLAIN_NAME, "the name of an MCP server"))
     .default([])
     .describe(
       "an MCP server of agents' files, and for programs of settings/mcp.json: agents get all its tools, and it runs in a container that reaches no host; repeatable",

@@ -93,6 +93,7 @@ export function parseSource(source: Source, host: Host): Config {
   return {
     ...options,
     promptsDir,
+    protocol: toProtocol(options, source),
     ...toAccess({ ...options, ...limits }, source, host),
     mcp: source.content.mcp,
     mcpRegistry: source.content.mcpRegistry,
@@ -150,6 +151,19 @@ function toAgentsDir(folder: string, { given, toName }: Source, host: Host): str
   const path = toAbsolutePath(folder, host);
   if (given.agentsDir === undefined) return path;
   return refuseMissing(path, { kind: "directory", option: toName("agentsDir") });
+}
+
+/** Returns the protocol, which V3 implies. Throws if the options ask for another one. */
+function toProtocol(
+  { kiroHarness, protocol }: Pick<Config, "kiroHarness" | "protocol">,
+  { given, toName }: Source,
+): Config["protocol"] {
+  if (kiroHarness === "v2" || protocol === "acp") return protocol;
+  if (given.protocol === undefined) return "acp";
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `Expected ${toName("protocol")} to be "acp" or left out, got "cli": ${toName("kiroHarness")} is "v3", which needs ACP.`,
+  );
 }
 
 function toSoftDeadline(text: string, name: string): SoftDeadline {

@@ -8,6 +8,9 @@ export const DEFAULT_MODEL = "claude-sonnet-4.5";
 /** The way to talk to Kiro's agents. */
 export const PROTOCOL = z.enum(["cli", "acp"], '"cli" or "acp"').default("cli");
 
+/** The harness of Kiro. */
+export const KIRO_HARNESS = z.enum(["v2", "v3"], '"v2" or "v3"').default("v2");
+
 /** The prefix of the tools' names. */
 export const TOOL_PREFIX = z
   .string()

@@ -1,5 +1,6 @@
 import {
   createOutputFiles,
+  createFindKiroFlags,
   createRunTurn,
   createSessionStore,
   createWarmProcesses,
@@ -14,6 +15,7 @@ import {
   type TextLimits,
 } from "@budgie/core";
 import { createRunLog, createSessionRegister, type RunLogFile, type SessionRegisterFile } from "@budgie/store";
+import { removeCopies } from "../agent-servers/agent-file.ts";
 import { closeShared, type SharedServers } from "../agent-servers/shared-servers.ts";
 import { withAgentServers } from "../agent-servers/with-agent-servers.ts";
 import { createAgentCatalog, toCatalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
@@ -32,6 +34,8 @@ import { loadWorkspaceRules } from "./workspace-rules.ts";
 /** The parts that run turns, for a server and for `budgie run`. */
 export type Turns = {
   readonly catalog: AgentCatalog;
+  /** Prepares, in the background, what does not depend on a turn */
+  readonly prepare: () => void;
   /** Returns the turns of a client with this self-given name. Other processes of this user can list and stop them */
   readonly runTurn: (client: () => string | undefined) => RunTurn;
   readonly runLog: RunLogFile;
@@ -54,6 +58,9 @@ export type TurnsOptions = {
   readonly reportAgents?: (line: string) => void;
 };
 
+// A client that has just started has other work for the machine. A turn before that asks at once.
+const ASK_AFTER_MS = 1000;
+
 /** Creates the parts that run turns with this runner. Throws for agents and options that do not fit. */
 export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const { host, origin, owner, reportAgents: report = host.report, runner } = options;
@@ -72,7 +79,8 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
-  const { a2a, acp, protocol } = createProtocols(config, host, outputFiles);
+  const findFlags = createFindKiroFlags({ runner, binary: config.kiroBinary, stateDir });
+  const { a2a, acp, protocol } = createProtocols(config, host, { findFlags, outputFiles });
   const shared: SharedServers = new Map();
   const places = { config, host, runner, shared, instance: owner.record.instance };
   const runTurn = createRunTurn({
@@ -114,18 +122,28 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   owner.answer(liveRuns.answer);
 
   async function close(): Promise<void> {
+    clearTimeout(asking);
     sweeper.stop();
     kagent?.close();
     await Promise.all([runner.close(), elsewhere?.close()]);
     await closeShared(shared);
+    removeCopies(places);
     await sessions.close();
     register.close();
     runLog.close();
     await owner.release();
   }
 
+  let asking: NodeJS.Timeout | undefined;
+  function prepare(): void {
+    if (runner.ahead === undefined) return;
+    runner.ahead.prepare();
+    const hasKiros = catalog.agents().some(({ program, remote }) => program === undefined && remote === undefined);
+    if (hasKiros) asking ??= setTimeout(() => void findFlags(), ASK_AFTER_MS).unref();
+  }
+
   const follow = (client: () => string | undefined): RunTurn => liveRuns.follow(runTurn, client);
-  return { catalog, runTurn: follow, runLog, register, sessions, sweeper, nesting, close };
+  return { catalog, prepare, runTurn: follow, runLog, register, sessions, sweeper, nesting, close };
 }
 
 async function expireSessions(sessions: SessionStore, { sessionTtlMs }: Config): Promise<readonly string[]> {

@@ -40,7 +40,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
       const runs = await runLog.recent({ limit: HEALTH_RUNS });
       return toHealthReport(runs, { agents, isolation: runner.isolation, showErrors: http === undefined });
     },
-    onList: () => runner.ahead?.prepare(),
+    onList: turns.prepare,
     onCall: sweeper.begin,
     report: host.report,
   });

@@ -14,6 +14,7 @@ const FLAGS: Readonly<Record<OptionName, string>> = {
   diskBytes: '"limits.disk" of --config',
   force: "--force",
   image: "--sandbox-image",
+  kiroHarness: "--kiro-harness",
   maxPromptBytes: "--max-prompt-bytes",
   model: "--model",
   protectExecutablePaths: "--protect-executable-paths",

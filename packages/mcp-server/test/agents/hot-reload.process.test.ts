@@ -36,6 +36,23 @@ describe("hot reload", () => {
     ]);
   });
 
+  it("offers a Markdown agent in a folder as soon as it is written, and its changes", async () => {
+    await using at = await createReloadingBudgie();
+    mkdirSync(join(at.user.host.agentsDir, "team"));
+
+    at.write("team/poet.md", "---\ndescription: 'sub-agent: Writes poems'\n---\nYou write.");
+    await at.toldMore(0);
+    expect(await at.describe("team-poet")).toContain("Writes poems");
+
+    at.write("team/poet.md", "---\ndescription: 'sub-agent: Writes prose'\n---\nYou write.");
+    await at.toldMore(1);
+    expect(await at.describe("team-poet")).toContain("Writes prose");
+
+    at.write("team/poet.md", "---\ndescription: [\n---\nYou write.");
+    expect(await at.budgie.ask("team-poet", { prompt: "Sing." })).toMatchObject({ isError: true });
+    expect(await at.describe("team-poet")).toContain("Writes prose");
+  });
+
   it("refreshes the list of a client that listens for changes", async () => {
     await using user = await createBudgieUser();
     const lists: (readonly string[])[] = [];

@@ -41,6 +41,7 @@ describe("parseConfig", () => {
       credentials: "full",
       protectExecutablePaths: false,
       protocol: "cli",
+      kiroHarness: "v2",
       retention: { maxAgeMs: 30 * 86_400_000, maxBytes: 268_435_456 },
       sanitize: true,
       maxPromptBytes: 400_000,
@@ -81,6 +82,9 @@ describe("parseConfig", () => {
     [{ workspace: "ro", sandbox: true }, { policies: { ceiling: { workspace: "ro" } } }],
     [{ sandbox: true }, { policies: { ceiling: { egress: { mode: "allowlist" } } } }],
     [{ sandbox: true, egress: "none" }, { policies: { ceiling: { egress: { mode: "none" } } } }],
+    [{ kiroHarness: "v3" }, { kiroHarness: "v3", protocol: "acp" }],
+    [{ kiroHarness: "v3", protocol: "acp" }, { protocol: "acp" }],
+    [{ kiroHarness: "v2", protocol: "acp" }, { protocol: "acp" }],
     [{ caFile: here }, { caFile: here }],
     [{ allowRoot: ["~/code", "here"] }, { allowRoot: ["/home/me/code", "/cwd/here"] }],
     [{ toolPrefix: "" }, { toolPrefix: "" }],
@@ -117,6 +121,11 @@ describe("parseConfig", () => {
   });
 
   it.each([
+    [
+      { kiroHarness: "v3", protocol: "cli" },
+      'Expected --protocol (or BUDGIE_PROTOCOL) to be "acp" or left out, got "cli": --kiro-harness (or BUDGIE_KIRO_HARNESS) is "v3", which needs ACP.',
+    ],
+    [{ kiroHarness: "v1" }, 'Expected --kiro-harness (or BUDGIE_KIRO_HARNESS) to be "v2" or "v3", got "v1".'],
     [{ sandbox: "perhaps" }, 'Expected --sandbox (or BUDGIE_SANDBOX) to be "true" or "false", got "perhaps".'],
     [{ sandbox: "" }, 'Expected --sandbox (or BUDGIE_SANDBOX) to be "true" or "false", got "".'],
     [{ agentsDir: "" }, 'Expected --agents-dir (or BUDGIE_AGENTS_DIR) to be a path, got "".'],

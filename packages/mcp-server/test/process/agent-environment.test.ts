@@ -20,6 +20,28 @@ describe("toEntryVariables", () => {
   );
 });
 
+describe("the variables that redirect Kiro", () => {
+  const redirecting =
+    "KIRO_AGENT_ENGINE KIRO_HOME KIRO_DATA_DIR KIRO_KAS_SERVER_PATH KIRO_TEST_DB_PATH KAS_BUNDLE_PATH".split(" ");
+
+  it.each([...redirecting, "AMAZON_Q_CHAT_SHELL", "KIRO_API_KEY_FILE"])(
+    "%s of the client's entry is left out",
+    (name) => {
+      expect(toEntryVariables({ [name]: "1" }, {})).toEqual([]);
+    },
+  );
+
+  it.each(["KIRO_API_KEY", "KIRO_LOG_LEVEL", "MY_KIRO_HOME"])("%s is none, and is passed on", (name) => {
+    expect(toEntryVariables({ [name]: "1" }, {})).toEqual([name]);
+  });
+
+  it.each(redirecting)("%s is named, so that nobody looks for it", (name) => {
+    expect(toLeftOutNotice({ [name]: "1" }, {})).toEqual([
+      `Agents do not get these variables: ${name}. Pass on what they need with --env NAME.`,
+    ]);
+  });
+});
+
 describe("toLeftOutNotice", () => {
   it("names variables that agents may miss, and never a value", () => {
     const env = { SSH_AUTH_SOCK: "a", AWS_PROFILE: "b", JAVA_HOME: "c", GITHUB_TOKEN: "d", WINDOWID: "e", PATH: "f" };

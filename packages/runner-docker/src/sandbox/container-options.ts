@@ -200,6 +200,35 @@ export function toProxyContainer({ command, imageId, labels, mounts, user }: Pro
 
 const PROXY_LIMITS: EngineLimits = { memoryBytes: 512 * 1024 ** 2, cpus: 1, pids: 64 };
 
+export type PrintingContainer = Pick<TurnContainer, "imageId" | "labels" | "runtime" | "user"> & {
+  readonly command: readonly [string, ...string[]];
+};
+
+/** Returns the options of a container for a program of the image that only prints. It has no mounts, login or network. */
+export function toPrintingContainer(printing: PrintingContainer): ContainerCreateOptions {
+  const { command, imageId, labels, runtime, user } = printing;
+  return {
+    Image: imageId,
+    Entrypoint: [...command],
+    Cmd: [],
+    Env: ["HOME=/tmp", "LANG=C.UTF-8"],
+    User: `${user.uid}:${user.gid}`,
+    WorkingDir: "/tmp",
+    Labels: { ...labels },
+    Healthcheck: { Test: ["NONE"] },
+    ...SPOKEN_TO,
+    HostConfig: {
+      ...(runtime === undefined ? {} : { Runtime: runtime }),
+      ...toIsolation(PRINTING_LIMITS),
+      Init: true,
+      NetworkMode: "none",
+      Tmpfs: { "/tmp": "rw,nosuid,nodev,noexec,size=64m,mode=1777" },
+    },
+  };
+}
+
+const PRINTING_LIMITS: EngineLimits = { memoryBytes: 1024 ** 3, cpus: 1, pids: 64 };
+
 /** Returns the options of a container that is only inspected, and exits at once if somebody starts it. */
 export function toIdleContainer(imageId: string, labels: Readonly<Record<string, string>>): ContainerCreateOptions {
   return {

@@ -17,12 +17,14 @@ const CERTIFICATES = [
   "CURL_CA_BUNDLE",
   "AWS_CA_BUNDLE",
 ];
-const NAMES = new Set([...USER, ...PROXIES, ...CERTIFICATES]);
-const PREFIXES = ["LC_", "XDG_", "KIRO_"];
+// Of Kiro's variables, those that do not change which harness, folders or services it uses.
+const KIRO = ["KIRO_API_KEY", "KIRO_DISABLE_TELEMETRY", "KIRO_LOG_LEVEL", "KIRO_LOG_NO_COLOR", "KIRO_NO_AUTO_UPDATE"];
+const NAMES = new Set([...USER, ...PROXIES, ...CERTIFICATES, ...KIRO]);
+const PREFIXES = ["LC_", "XDG_"];
 
 /**
  * Returns the part of the host's environment that an agent gets: user, home, terminal, language, XDG folders, proxies,
- * certificate authorities, `KIRO_*`, and the `extra` names. Everything else may be a secret.
+ * certificate authorities, a few of Kiro's, and the `extra` names. Everything else may be a secret, or make Kiro another program.
  */
 export function toHostEnvironment(hostEnv: NodeJS.ProcessEnv, extra: readonly string[]): Record<string, string> {
   const isAllowed = (name: string) =>

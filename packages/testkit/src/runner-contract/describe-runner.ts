@@ -5,6 +5,7 @@ import { describeHome } from "./describe-home.ts";
 import { describeHomeFiles } from "./describe-home-files.ts";
 import { describeKeeping } from "./describe-keeping.ts";
 import { describeOwnership } from "./describe-ownership.ts";
+import { describePrinting } from "./describe-printing.ts";
 import { describeRunning } from "./describe-running.ts";
 import { describeStreams } from "./describe-streams.ts";
 import type { RunnerSetup } from "./runner-setup.ts";
@@ -20,5 +21,6 @@ export function describeRunner(name: string, setup: RunnerSetup): void {
     describeHomeFiles(setup);
     describeOwnership(setup);
     describeKeeping(setup);
+    describePrinting(setup);
   });
 }

@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
-import { AGENT_NAME, BudgieError, loadAgents } from "@budgie/core";
+import { PLAIN_NAME, BudgieError, loadAgents } from "@budgie/core";
 import { AGENT_PRESETS, type AgentPreset, type AgentPresetName } from "../../agents/agent-presets.ts";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
@@ -29,7 +29,7 @@ type Given = AddAgentOptions & {
 
 /** Runs `budgie agents add`: writes an agent into the configuration file. */
 export function addAgent({ dryRun, file: path, force, name, parse, preset: key }: Given, host: Host): number {
-  if (!AGENT_NAME.test(name)) throw toNameError(name);
+  if (!PLAIN_NAME.test(name)) throw toNameError(name);
   const file = loadOwnFile(path);
   const config = parse(file.found !== undefined);
   const target: Target = { file: file.path, format: jsonFormat, path: ["agents", name] };

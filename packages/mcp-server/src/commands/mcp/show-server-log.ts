@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { AGENT_NAME, BudgieError, sanitizeText } from "@budgie/core";
+import { PLAIN_NAME, BudgieError, sanitizeText } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
@@ -20,7 +20,7 @@ function readLog(name: string, config: Config): string {
     `There is no log of an MCP server "${name}". "budgie doctor" and "budgie mcp ls", "tools" and "call" write it.`,
   );
   // The name becomes part of a path.
-  if (!AGENT_NAME.test(name)) throw error;
+  if (!PLAIN_NAME.test(name)) throw error;
   try {
     return readFileSync(toLogFile(name, config), "utf8");
   } catch (cause) {

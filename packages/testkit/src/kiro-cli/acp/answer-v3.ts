@@ -29,7 +29,7 @@ export function answerV3(place: Place): (method: string, params: Params) => Prom
       case "session/load":
         return load(params, v3);
       case "session/list":
-        return { sessions: toSessionFiles("v3").list().map(toListed) };
+        return listSessions(params);
       case "session/delete":
         toSessionFiles("v3").remove(toId(params));
         return {};
@@ -69,8 +69,10 @@ function toCapabilities({ options: { settings } }: Place) {
   };
 }
 
-function toListed(sessionId: string) {
-  return { sessionId, cwd: process.cwd() };
+/** Lists the conversations of a directory, which the client names (inf). */
+function listSessions({ cwd = process.cwd() }: Params) {
+  const ids = toSessionFiles("v3", String(cwd)).list();
+  return { sessions: ids.map((sessionId) => ({ sessionId, cwd })) };
 }
 
 async function load(params: Params, v3: V3): Promise<unknown> {

@@ -37,6 +37,7 @@ type Traits = {
  * `v2`, to 2.22, and the default:
  * - help lists no harness (inf of versions before 2.8); a missing login waits for a browser, and ends `acp` (obs)
  * - an unknown agent is replaced by `kiro_default` with a line on stderr (obs)
+ * - a `preToolUse` hook blocks a tool by exit code 2 (doc)
  * - a JSON agent with `permissions` is refused, and Markdown is not read (obs)
  *
  * `v2late`, 2.37:

@@ -10,27 +10,28 @@ export async function runShell(command: string, cwd: string): Promise<string> {
 }
 
 /** Runs a command like `!command`, with this process's own streams. */
-export function runShellEscape(command: string): Promise<void> {
+export function runShellEscape(command: string): Promise<unknown> {
   return start(command, { cwd: process.cwd(), stdio: "inherit" }, () => undefined);
 }
 
-/** Runs an agent's hook. */
-export function runHook(command: string): Promise<void> {
+/** Runs an agent's hook, and resolves to its exit code. */
+export function runHook(command: string): Promise<number | null> {
   return start(command, { cwd: process.cwd(), stdio: "ignore" }, () => undefined);
 }
 
 type Options = { readonly cwd: string; readonly stdio: StdioOptions };
 
-async function start(command: string, options: Options, collect: (piece: Buffer) => void): Promise<void> {
+async function start(command: string, options: Options, collect: (piece: Buffer) => void): Promise<number | null> {
   for (const shell of ["bash", "sh"]) {
     const child = spawn(shell, ["-c", command], options);
     child.stdout?.on("data", collect);
     child.stderr?.on("data", collect);
     try {
-      await once(child, "close");
-      return;
+      const [code] = (await once(child, "close")) as [number | null];
+      return code;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT" || shell === "sh") throw error;
     }
   }
+  return null;
 }

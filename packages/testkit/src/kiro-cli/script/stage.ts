@@ -1,5 +1,6 @@
 import { toExitError, toReason } from "../profile/exit-error.ts";
 import { decideTool } from "../agent/decide-tool.ts";
+import { passesGuards } from "../agent/hooks.ts";
 import type { ToolCall } from "../agent/tool-call.ts";
 import type { Turn } from "./turn.ts";
 
@@ -56,6 +57,9 @@ export function createStage({ output, agent, policy, settings }: Turn): Stage {
       if (decision === "missing") return { outcome: "missing", result: "" };
       const isApproved = decision === "unclear" && (await output.approve?.(call)) === true;
       if (decision !== "allowed" && !isApproved) return refuse(call);
+      // Those of V3 need a client that asks for hooks.
+      if (policy.v3 === undefined && !(await passesGuards(agent)))
+        return { outcome: "failed", result: "a hook blocked it" };
       await output.toolStarted(call, isApproved);
       inMessage = false;
       try {

@@ -14,9 +14,9 @@ export type SessionFiles = {
   readonly list: () => readonly string[];
 };
 
-/** Returns the files of the current directory's conversations. */
-export function toSessionFiles(harness: Harness): SessionFiles {
-  const folder = harness === "v2" ? "cli" : createHash("sha256").update(process.cwd()).digest("hex").slice(0, 16);
+/** Returns the files of a directory's conversations. */
+export function toSessionFiles(harness: Harness, directory = process.cwd()): SessionFiles {
+  const folder = harness === "v2" ? "cli" : createHash("sha256").update(directory).digest("hex").slice(0, 16);
   const root = join(kiroFolder(), "sessions", folder);
   const toPaths = (id: string) =>
     harness === "v2"

@@ -27,6 +27,8 @@ export type Connection = {
    * Returns {@link NO_EXIT}.
    */
   readonly rest: () => Exit;
+  /** Aborts, with a line as its reason, once Kiro reports that it did not take its agent */
+  readonly refused: AbortSignal;
   /** Returns true until the agent's output or input has ended. */
   readonly isOpen: () => boolean;
   /** Ends the agent: closes its stdin, and stops it if it does not end by itself. Resolves to its exit. */
@@ -90,10 +92,12 @@ export function connectAgent(child: AgentProcess): Connection {
     turn?.onOutput?.(chunk, "stderr");
   });
   let receive: ((params: unknown) => void) | undefined;
+  const refused = new AbortController();
   const stream = toMessageStream({
     stdin: child.stdin,
     stdout: child.stdout,
     onUpdate: (params) => receive?.(params),
+    onRefusal: (reason) => refused.abort(reason),
     onBytes: countIdle,
   });
   const connection = acp
@@ -140,6 +144,7 @@ export function connectAgent(child: AgentProcess): Connection {
       idleBytes = 0;
       return NO_EXIT;
     },
+    refused: refused.signal,
     isOpen: () => !isStopping && !connection.signal.aborted && child.stdin.writable,
     async end() {
       child.stdin.end();

@@ -2,6 +2,7 @@ import { setImmediate as nextTask } from "node:timers/promises";
 import { Writable, type Readable } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
+import { toRefusalNotice } from "../kiro/kiro-notice.ts";
 import { toPlainRequest } from "./plain-request.ts";
 
 export type MessageStreamOptions = {
@@ -9,6 +10,8 @@ export type MessageStreamOptions = {
   readonly stdout: Readable;
   /** Called with the unchecked parameters of each `session/update`, and of Kiro's report of its cost in the same form */
   readonly onUpdate: (params: unknown) => void;
+  /** Called with a line about each notification that Kiro did not take its agent */
+  readonly onRefusal: (reason: string) => void;
   /** Called with the number of bytes of each piece of output */
   readonly onBytes: (bytes: number) => void;
 };
@@ -20,10 +23,10 @@ const MOST_OPEN_REQUESTS = 16;
 
 /**
  * Creates the stream of messages between an agent and the SDK, one JSON object a line. Ignores lines that are not messages, such as a
- * banner, notifications other than updates, and answers without a request: the SDK would log them with the agent's own words. Passes
+ * banner, notifications other than updates and refusals, and answers without a request: the SDK would log them with the agent's own words. Passes
  * only the needed parts of the agent's requests, and at most 16 unanswered ones: the SDK would queue and check any number of any size.
  */
-export function toMessageStream({ onBytes, onUpdate, stdin, stdout }: MessageStreamOptions): Stream {
+export function toMessageStream({ onBytes, onRefusal, onUpdate, stdin, stdout }: MessageStreamOptions): Stream {
   const lines = readLines(stdout, onBytes);
   const asked = new Set<unknown>();
   const open = createOpenRequests();
@@ -36,6 +39,8 @@ export function toMessageStream({ onBytes, onUpdate, stdin, stdout }: MessageStr
     if ("id" in message) return toPlainRequest(message);
     if (message["method"] === "session/update") onUpdate(message["params"]);
     if (message["method"] === KIRO_METADATA) onUpdate(toUsageUpdate(message["params"]));
+    const refusal = toRefusalNotice(message["method"], message["params"]);
+    if (refusal !== undefined) onRefusal(refusal);
     return undefined;
   }
 

@@ -1,4 +1,4 @@
-import type { Command } from "@budgie/core";
+import type { Command, KiroRequest } from "@budgie/core";
 
 /** The answer to an agent that asks for permission to use a tool. The container confines the agent, not this policy. */
 export type PermissionPolicy = "allow" | "deny";
@@ -11,4 +11,6 @@ export type AcpProgram = {
   readonly model?: string | undefined;
   /** The mode that a session must be in, such as the name of Kiro's agent; default any */
   readonly mode?: string | undefined;
+  /** The harness of Kiro that must answer; left out for other programs */
+  readonly kiro?: KiroRequest | undefined;
 };

@@ -1,5 +1,5 @@
 import type { RequestPermissionRequest, RequestPermissionResponse } from "@agentclientprotocol/sdk";
-import { toTitle } from "./answer/answer.ts";
+import { toTitle } from "../answer/answer.ts";
 import type { PermissionPolicy } from "./acp-program.ts";
 
 /** The answers to an agent's requests for permission. */

@@ -1,11 +1,15 @@
 import { setImmediate as nextTask, setTimeout as sleep } from "node:timers/promises";
 import { methods, PROTOCOL_VERSION, RequestError, type McpServer } from "@agentclientprotocol/sdk";
 import { z } from "zod";
-import { BudgieError, type OfferedServers } from "@budgie/core";
-import { toTitle } from "./answer/answer.ts";
+import { BudgieError, type KiroRequest, type OfferedServers } from "@budgie/core";
 import type { AcpProgram } from "./acp-program.ts";
 import { EndedError, type Connection } from "./connection.ts";
-import { toOneLine } from "./answer/one-line.ts";
+import { toConversationMeta } from "../kiro/kiro-request.ts";
+import { kiroCapabilities, proveAgent, proveHarness } from "../kiro/prove-kiro.ts";
+import { checkMode } from "./modes.ts";
+import { setModel } from "./models.ts";
+import { CODES, toReason } from "./request-error.ts";
+import { findListed, refuseRefused, switchAutopilotOff } from "./kiro-conversation.ts";
 
 /** A conversation with an agent: what ACP calls a session. */
 export type Conversation = {
@@ -18,7 +22,7 @@ export type Conversation = {
 export type OpenOptions = {
   /** The agent's name, for messages */
   readonly agent: string;
-  readonly program: Pick<AcpProgram, "mode" | "model">;
+  readonly program: Pick<AcpProgram, "kiro" | "mode" | "model" | "permission">;
   /** The workspace, as the agent sees it */
   readonly cwd: string;
   /** The id of the conversation to resume; `undefined` begins one */
@@ -36,6 +40,24 @@ const { agent: METHODS } = methods;
  * requested one would answer. Never begins a new one in place of the one to resume.
  */
 export async function openConversation(connection: Connection, options: OpenOptions): Promise<Conversation> {
+  const found = await initialize(connection, options);
+  const { kiro } = options.program;
+  if (kiro !== undefined) proveHarness(options.agent, kiro, found._meta);
+  const takesServers = found.mcpCapabilities?.http === true;
+  const mcpServers = takesServers ? options.servers.map(toHttpServer) : [];
+  const place = { cwd: options.cwd, mcpServers, ...toConversationMeta(kiro) };
+  const opened =
+    options.id === undefined
+      ? await begin(connection, { ...options, place })
+      : await resume(connection, { ...options, place, id: options.id }, found);
+  const conversation = { ...options, ...opened };
+  const warnings = await (kiro?.harness === "v3"
+    ? prepareV3(connection, conversation, kiro)
+    : prepare(connection, conversation));
+  return { id: opened.id, warnings, takesServers };
+}
+
+async function initialize(connection: Connection, options: OpenOptions): Promise<z.infer<typeof capabilities>> {
   const { agentCapabilities, protocolVersion } = await connection.request(
     METHODS.initialize,
     {
@@ -52,14 +74,25 @@ export async function openConversation(connection: Connection, options: OpenOpti
       `The program of the agent "${options.agent}" speaks version ${protocolVersion} of ACP, and budgie speaks ${PROTOCOL_VERSION}. Use another version of it.`,
     );
   }
-  const takesServers = agentCapabilities?.mcpCapabilities?.http === true;
-  const place = { cwd: options.cwd, mcpServers: takesServers ? options.servers.map(toHttpServer) : [] };
-  const { id, state } =
-    options.id === undefined
-      ? await begin(connection, { ...options, place })
-      : await resume(connection, { ...options, place, id: options.id }, agentCapabilities ?? {});
-  await checkMode(connection, { ...options, id, state });
-  return { id, warnings: await setModel(connection, { ...options, id, state }), takesServers };
+  return agentCapabilities ?? {};
+}
+
+async function prepare(connection: Connection, conversation: OpenOptions & Opened): Promise<readonly string[]> {
+  await checkMode(connection, conversation);
+  return setModel(connection, conversation);
+}
+
+/** Prepares a conversation with Kiro's V3 harness. Each request waits for what V3 reports before its answer. */
+async function prepareV3(
+  connection: Connection,
+  conversation: OpenOptions & Opened,
+  { agent }: Extract<KiroRequest, { readonly harness: "v3" }>,
+): Promise<readonly string[]> {
+  proveAgent(conversation.agent, agent.id, conversation.state?.modes);
+  await switchAutopilotOff(connection, conversation);
+  const warnings = await setModel(connection, conversation);
+  refuseRefused(connection, conversation.agent);
+  return warnings;
 }
 
 /** Returns a server in ACP's form. The path of its URL authorizes the client, so there are no headers. */
@@ -68,6 +101,7 @@ function toHttpServer({ name, url }: OfferedServers["servers"][number]): McpServ
 }
 
 const capabilities = z.object({
+  _meta: kiroCapabilities,
   loadSession: z.boolean().nullish(),
   mcpCapabilities: z.object({ http: z.unknown() }).partial().nullish(),
   sessionCapabilities: z.object({ resume: z.unknown() }).partial().nullish(),
@@ -76,8 +110,8 @@ const capabilities = z.object({
 const initialized = z.object({ protocolVersion: z.number(), agentCapabilities: capabilities.nullish() });
 
 const state = z.object({
-  modes: z.object({ currentModeId: z.string() }).nullish(),
-  // Checked by hand: a schema keeps an issue for each invalid option.
+  // The lists are checked by hand: a schema keeps an issue for each invalid entry.
+  modes: z.object({ currentModeId: z.string(), availableModes: z.unknown().optional() }).nullish(),
   configOptions: z.unknown().optional(),
 });
 
@@ -86,7 +120,7 @@ const begun = state.extend({ sessionId: z.string().min(1).max(1000) });
 /** The parts of the answers to `session/new`, `session/resume` and `session/load` that budgie reads; the last two may be `null`. */
 type State = z.infer<typeof state> | null;
 
-type Opening = Pick<OpenOptions, "agent" | "limitMs"> & {
+type Opening = Pick<OpenOptions, "agent" | "limitMs" | "program"> & {
   readonly place: { readonly cwd: string; readonly mcpServers: readonly McpServer[] };
 };
 
@@ -99,13 +133,15 @@ async function begin(connection: Connection, { limitMs, place }: Opening): Promi
 
 async function resume(
   connection: Connection,
-  { agent, id, limitMs, place }: Opening & { readonly id: string },
+  { agent, id, limitMs, place, program }: Opening & { readonly id: string },
   { loadSession, sessionCapabilities }: z.infer<typeof capabilities>,
 ): Promise<Opened> {
   const params = { sessionId: id, ...place };
   const expected = () => ({ answer: state.nullable(), timeoutMs: limitMs() });
+  const isV3 = program.kiro?.harness === "v3";
   try {
-    if (sessionCapabilities?.resume) {
+    if (isV3) await findListed(connection, { agent, id, limitMs, cwd: place.cwd });
+    if (sessionCapabilities?.resume && !isV3) {
       const resumed = await connection.request(METHODS.session.resume, params, expected()).catch(unlessUnknown);
       if (resumed !== UNKNOWN) return { id, state: resumed };
     }
@@ -130,26 +166,20 @@ function toResumeFailure(cause: unknown, agent: string): unknown {
     const message = `The program of the agent "${agent}" ended instead of resuming its conversation. Begin a new session.`;
     return new BudgieError("SESSION_UNUSABLE", message, { cause });
   }
-  if (!(cause instanceof RequestError) || cause.code === AUTH_REQUIRED) return cause;
+  if (!(cause instanceof RequestError) || cause.code === CODES.authRequired) return cause;
   // Most programs have no code for an unknown conversation. Any other error may be temporary, and must not cost the session.
   return new BudgieError(
-    cause.code === RESOURCE_NOT_FOUND ? "SESSION_UNUSABLE" : "AGENT_FAILED",
+    cause.code === CODES.resourceNotFound ? "SESSION_UNUSABLE" : "AGENT_FAILED",
     `The agent "${agent}" could not resume its conversation (${toReason(cause)}). Ask again, or begin a new session.`,
     { cause },
   );
 }
 
-// Codes of JSON-RPC and ACP
-const METHOD_NOT_FOUND = -32_601;
-const RESOURCE_NOT_FOUND = -32_002;
-const INVALID_PARAMS = -32_602;
-export const AUTH_REQUIRED = -32_000;
-const MODE_UNKNOWN: ReadonlySet<number> = new Set([METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, INVALID_PARAMS]);
 const UNKNOWN = Symbol("unknown method");
 
 /** Some agents, such as Qwen Code, advertise `session/resume` and do not have it. */
 function unlessUnknown(error: unknown): typeof UNKNOWN {
-  if (error instanceof RequestError && error.code === METHOD_NOT_FOUND) return UNKNOWN;
+  if (error instanceof RequestError && error.code === CODES.methodNotFound) return UNKNOWN;
   throw error;
 }
 
@@ -169,87 +199,4 @@ function untilQuiet(connection: Connection): () => Promise<void> {
     } while (performance.now() - last < QUIET_MS && performance.now() < end);
     connection.onUpdate(undefined);
   };
-}
-
-/** Checks that the requested agent answers, since another one could have more rights. */
-async function checkMode(
-  connection: Connection,
-  { agent, id, limitMs, program, state }: OpenOptions & Opened,
-): Promise<void> {
-  const { mode } = program;
-  const current = state?.modes?.currentModeId;
-  if (mode === undefined || current === mode) return;
-  // The answer for a resumed conversation need not name its mode.
-  if (current === undefined && (await setMode(connection, { id, mode, limitMs }))) return;
-  throw new BudgieError(
-    "AGENT_NOT_FOUND",
-    `${current === undefined ? "Another agent" : `The agent "${toTitle(current)}"`} would have answered in place of "${agent}". ` +
-      `Check that the agent's file is valid and where its program looks for agents.`,
-  );
-}
-
-type ModeRequest = Pick<OpenOptions, "limitMs"> & { readonly id: string; readonly mode: string };
-
-/** Asks for a mode. Resolves to false if the program does not know it. */
-export async function setMode(connection: Connection, { id, limitMs, mode }: ModeRequest): Promise<boolean> {
-  const expected = { answer: z.unknown(), timeoutMs: limitMs() };
-  try {
-    await connection.request(METHODS.session.setMode, { sessionId: id, modeId: mode }, expected);
-    return true;
-  } catch (error) {
-    // Any other error may be temporary, and must not cost the session.
-    if (error instanceof RequestError && MODE_UNKNOWN.has(error.code)) return false;
-    throw error;
-  }
-}
-
-/** Asks for a model. Resolves to a warning if the program knows no way to choose one. */
-async function setModel(
-  connection: Connection,
-  { agent, id, limitMs, program, state }: OpenOptions & Opened,
-): Promise<readonly string[]> {
-  const { model } = program;
-  if (model === undefined) return [];
-  const configId = findModelOption(state?.configOptions);
-  const [method, params] =
-    configId === undefined
-      ? ["session/set_model", { sessionId: id, modelId: model }]
-      : [METHODS.session.setConfigOption, { sessionId: id, configId, value: model }];
-  try {
-    await connection.request(method, params, { answer: z.unknown(), timeoutMs: limitMs() });
-    return [];
-  } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    if (error.code === METHOD_NOT_FOUND) {
-      return [`The program of the agent "${agent}" cannot be given a model, so its own default answered.`];
-    }
-    throw new BudgieError(
-      "AGENT_FAILED",
-      `The agent "${agent}" refused the model "${model}" (${toReason(error)}). Choose another.`,
-      { cause: error },
-    );
-  }
-}
-
-const MOST_OPTIONS = 1000;
-
-/** Returns the id of the option for the model. */
-function findModelOption(options: unknown): string | undefined {
-  const listed: readonly unknown[] = Array.isArray(options) ? options.slice(0, MOST_OPTIONS) : [];
-  return listed.flatMap((each) => modelOption.safeParse(each).data?.id ?? [])[0];
-}
-
-const modelOption = z.object({ id: z.string().max(1000), category: z.literal("model") });
-
-const LONGEST_REASON = 1000;
-
-/** Returns the reason of an agent's error: the message, and the detail that most agents put beside it. */
-export function toReason({ code, data, message }: RequestError): string {
-  const { details, message: inner } = (typeof data === "object" && data !== null ? data : {}) as Record<
-    string,
-    unknown
-  >;
-  const detail = [details, inner, data].find((text): text is string => typeof text === "string" && text !== message);
-  const text = detail === undefined ? message : `${message}: ${detail}`;
-  return `${toOneLine(text).slice(0, LONGEST_REASON)}, ${code}`;
 }

@@ -1,0 +1,87 @@
+import { methods } from "@agentclientprotocol/sdk";
+import { z } from "zod";
+import type { ProtocolAnswer, ProtocolTurn } from "@budgie/core";
+import { createActivityThrottle } from "./answer/activity-throttle.ts";
+import { createAnswer, type Answer } from "./answer/answer.ts";
+import type { AcpProgram } from "./conversation/acp-program.ts";
+import { EndedError, NO_EXIT, type Connection } from "./conversation/connection.ts";
+import type { Conversation } from "./conversation/conversation.ts";
+import { saveConversationId } from "./conversation/conversation-id.ts";
+import { firstOf, within } from "./conversation/first-of.ts";
+import { refuseRefused } from "./conversation/kiro-conversation.ts";
+import type { Permissions } from "./conversation/permissions.ts";
+import { isV3, toPromptMeta } from "./kiro/kiro-request.ts";
+
+/** A conversation of a running agent. */
+export type OpenedConversation = {
+  readonly conversation: Conversation;
+  /** True if its id is in the session's home */
+  readonly isSaved: boolean;
+  /** The warnings of this turn alone */
+  readonly notices: readonly string[];
+};
+
+/** A turn whose conversation is open. */
+export type Working = {
+  readonly turn: ProtocolTurn;
+  readonly program: AcpProgram;
+  readonly connection: Connection;
+  readonly permissions: Permissions;
+  readonly opened: OpenedConversation;
+  /** By `performance.now()` */
+  readonly deadline: number;
+  readonly cancelTimeoutMs: number;
+};
+
+/** The answer to a prompt, and the reason why the turn ended. */
+export type Answered = Pick<ProtocolAnswer, "usage"> & { readonly answer: Answer; readonly stopReason: string };
+
+/** Sends the prompt, and resolves when the agent ends its turn. Asks the agent to cancel a turn before stopping it. */
+export async function sendPrompt(working: Working): Promise<Answered> {
+  const { cancelTimeoutMs, connection, deadline, opened, permissions, program, turn } = working;
+  const sessionId = opened.conversation.id;
+  // Not before the turn ends, since many programs keep nothing of a conversation until then; but also after a cancelled one.
+  const onEnd = async (): Promise<void> => {
+    if (!opened.isSaved) await saveConversationId(turn.session, sessionId);
+  };
+  if (performance.now() >= deadline) throw new EndedError({ ...NO_EXIT, reason: "timeout" }, "");
+  if (turn.signal?.aborted === true) throw new EndedError({ ...NO_EXIT, reason: "cancelled" }, "");
+  const throttle = createActivityThrottle(turn.onActivity);
+  const answer = createAnswer({
+    sessionId,
+    onText: (text) => turn.onOutput?.(Buffer.from(text), "stdout"),
+    onActivity: throttle.add,
+  });
+  connection.onUpdate(answer.add);
+  // NUL means nothing to a model.
+  const content = [{ type: "text", text: turn.prompt.replaceAll("\0", "") }];
+  try {
+    const expected = { answer: z.object({ stopReason: z.string(), usage: z.unknown().optional() }) };
+    const params = { sessionId, prompt: content, ...toPromptMeta(program.kiro) };
+    const response = connection.request(methods.agent.session.prompt, params, expected);
+    // Marks a rejection as handled, since a turn that ends early does not await it.
+    const ended = response.then(onEnd);
+    ended.catch(() => undefined);
+    const ending = await firstOf(ended, toEarlyEnd(working), deadline - performance.now());
+    if (isV3(program) && ending !== "timeout") refuseRefused(connection, turn.agent.name);
+    if (ending === undefined) {
+      await ended;
+      const { stopReason, usage } = await response;
+      return { answer, stopReason, usage: answer.toUsage(usage) };
+    }
+    permissions.cancel();
+    connection.notify(methods.agent.session.cancel, { sessionId });
+    await within(ended, cancelTimeoutMs);
+    const exit = await connection.stop(ending);
+    throw new EndedError({ ...exit, reason: ending }, "");
+  } finally {
+    connection.onUpdate(undefined);
+    throttle.end();
+  }
+}
+
+/** Returns the signal that ends a turn: its own, or that Kiro's V3 harness did not take its agent after all. */
+function toEarlyEnd({ connection, program, turn: { signal } }: Working): AbortSignal | undefined {
+  if (!isV3(program)) return signal;
+  return signal === undefined ? connection.refused : AbortSignal.any([signal, connection.refused]);
+}

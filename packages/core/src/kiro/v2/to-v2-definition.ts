@@ -1,0 +1,54 @@
+import { BudgieError } from "../../errors.ts";
+import type { AgentDefinition } from "../../agents/agent-definition.ts";
+import { toV2AllowedTools, toV2Tools } from "./v2-tools.ts";
+import { toV2Hooks, type V2Hooks } from "./v2-hooks.ts";
+
+/** An agent as a JSON file of Kiro's V2 harness has it. */
+export type V2Definition = Readonly<Record<string, unknown>>;
+
+/**
+ * Returns an agent in the form that V2 reads: its tools without those that its file forbids, its hooks by trigger. It
+ * may do no more than its file says, and less where V2 lacks the words. Throws `AGENT_NOT_FOUND` for a guard that V2 would not run.
+ */
+export function toV2Definition(definition: AgentDefinition, file: string): V2Definition {
+  const { hooks } = definition;
+  const entries = Object.entries(definition).filter(([key, value]) => isKnown(key, file) && !isServerList(key, value));
+  return {
+    ...Object.fromEntries(entries),
+    ...withValue("tools", toV2Tools(definition)),
+    ...withValue("allowedTools", toV2AllowedTools(definition)),
+    ...withValue("hooks", hooks === undefined || hooks === null ? hooks : convertHooks(definition, file)),
+  };
+}
+
+function withValue(key: string, value: unknown): Readonly<Record<string, unknown>> {
+  return value === undefined ? {} : { [key]: value };
+}
+
+// V2 refuses a file with any other key.
+const V2_KEYS: ReadonlySet<string> = new Set(
+  `$schema description includeMcpJson keyboardShortcut mcpServers model name prompt resources toolAliases toolsSettings
+   useLegacyMcpJson welcomeMessage`.split(/\s+/),
+);
+
+// What they forbid is taken from the tools.
+const V3_KEYS: ReadonlySet<string> = new Set(["disallowedTools", "excludedTools", "includePowers", "permissions"]);
+
+/** Returns true if V2 may get a key. Those of JSON files that budgie does not know may be of a later V2. */
+function isKnown(key: string, file: string): boolean {
+  return file.endsWith(".json") ? !V3_KEYS.has(key) : V2_KEYS.has(key);
+}
+
+/** Claude Code's form: names of servers that are defined elsewhere. */
+function isServerList(key: string, value: unknown): boolean {
+  return key === "mcpServers" && Array.isArray(value);
+}
+
+function convertHooks({ hooks, name }: AgentDefinition, file: string): V2Hooks {
+  try {
+    return toV2Hooks(hooks);
+  } catch (cause) {
+    const message = `The agent "${name}" (${file}) cannot run on Kiro's V2 harness: ${(cause as Error).message}. Correct its hooks.`;
+    throw new BudgieError("AGENT_NOT_FOUND", message, { cause });
+  }
+}

@@ -1,0 +1,106 @@
+import type { AgentDefinition } from "../../agents/agent-definition.ts";
+import { forbids, toEffect, type Capability } from "../../agents/agent-tools.ts";
+import { toKiroTools } from "../../agents/kiro-tools.ts";
+import { matchesGlob } from "../../text/matches-glob.ts";
+
+/** Returns the tools that V2 may offer: those of the file without those that it excludes, or whose every use its rules deny. */
+export function toV2Tools(definition: AgentDefinition): readonly string[] | undefined {
+  const forbidden = toForbidden(definition);
+  const { tools } = definition;
+  if (forbidden.length === 0) return tools?.flatMap((tool) => toV2Names(tool, definition));
+  const left = (tools ?? ["*"]).flatMap((tool) => subtract(tool, forbidden, definition));
+  return [...new Set(left)];
+}
+
+/** Returns the tools that V2 may use without asking: those that the file lists or its rules allow, and that no rule restricts. */
+export function toV2AllowedTools(definition: AgentDefinition): readonly string[] | undefined {
+  const { allowedTools, permissions } = definition;
+  if (!permissions) return allowedTools?.flatMap((tool) => toV2Names(tool, definition));
+  const by = (effect: "allow" | undefined): readonly string[] =>
+    CAPABILITIES.filter((each) => toEffect(definition, each) === effect).flatMap((each) => TOOLS[each]);
+  const restricted = CAPABILITIES.filter((each) => ["ask", "deny"].includes(toEffect(definition, each) ?? ""));
+  const listed = (allowedTools ?? []).flatMap((tool) =>
+    subtract(
+      tool,
+      restricted.flatMap((each) => TOOLS[each]),
+      definition,
+    ),
+  );
+  const allowed = by("allow").flatMap((tool) => (tool === MCP ? toServerTools(definition) : tool));
+  return [...new Set([...listed, ...allowed])];
+}
+
+const MCP = "@mcp";
+
+// The tags, and the names of V2.
+const TOOLS: Readonly<Record<Capability, readonly string[]>> = {
+  fs_read: ["read", "fs_read", "grep", "glob"],
+  fs_write: ["write", "fs_write"],
+  shell: ["shell", "execute_bash"],
+  web_fetch: ["web_fetch", "web"],
+  web_search: ["web_search", "web"],
+  subagent: ["subagent", "use_subagent"],
+  mcp: [MCP],
+};
+
+const CAPABILITIES = Object.keys(TOOLS) as readonly Capability[];
+
+function toForbidden(definition: AgentDefinition): readonly string[] {
+  const { disallowedTools, excludedTools } = definition;
+  const excluded = [excludedTools, disallowedTools].flatMap(toTexts);
+  const denied = CAPABILITIES.filter((each) => forbids(definition, each)).flatMap((each) => TOOLS[each]);
+  // Nobody knows that V2 leaves out one of a tool's names with the other.
+  const twins = toKiroTools(excluded, { partly: true }).flatMap((tool) => [tool, ...toTwins(tool)]);
+  return [...twins, ...denied];
+}
+
+function toTexts(value: unknown): readonly string[] {
+  if (typeof value === "string") return value.match(/[^\s,()]+(?:\([^()]*\))?/g) ?? [];
+  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+}
+
+function toTwins(tool: string): readonly string[] {
+  return Object.values(TOOLS).flatMap((names) => (names.includes(tool) ? names : []));
+}
+
+// What a star stands for, as far as a rule can forbid parts of it.
+const BUILTIN = ["read", "write", "shell", "web_fetch", "web_search", "subagent", "knowledge"];
+
+/** Returns what is left of a tool or a pattern of tools. */
+function subtract(tool: string, forbidden: readonly string[], definition: AgentDefinition): readonly string[] {
+  if (tool.startsWith("@") && tool !== "@builtin") {
+    const mine = tool === MCP ? toServerTools(definition) : [tool];
+    return mine.filter((each) => !forbidden.some((other) => isSameServer(each, other)));
+  }
+  const isForbidden = (name: string): boolean => forbidden.some((other) => matches(other, name));
+  if (!isPattern(tool))
+    return isForbidden(tool) ? [] : toV2Names(tool, definition).filter((name) => !isForbidden(name));
+  const covered = [...BUILTIN, "fs_read", "fs_write", "execute_bash"].filter((name) => matches(tool, name));
+  if (![...forbidden].some((name) => name.startsWith("@") || matches(tool, name) || isPattern(name))) return [tool];
+  const servers = tool === "*" ? subtract(MCP, forbidden, definition) : [];
+  return [...covered.filter((name) => !isForbidden(name)), ...servers];
+}
+
+function isPattern(tool: string): boolean {
+  return tool === "@builtin" || /[*?]/.test(tool);
+}
+
+function matches(pattern: string, tool: string): boolean {
+  return pattern === "@builtin" || matchesGlob(pattern, tool);
+}
+
+/** Returns true if two tools of servers may be one: a server's tools are unknown here. */
+function isSameServer(one: string, other: string): boolean {
+  return other === MCP || other === "*" || one.split("/")[0] === other.split("/")[0];
+}
+
+/** Returns V2's names of a tag that is V3's. */
+function toV2Names(tool: string, definition: AgentDefinition): readonly string[] {
+  if (tool === MCP) return [MCP, ...toServerTools(definition)];
+  return tool === "web" ? ["web", "web_fetch", "web_search"] : [tool];
+}
+
+function toServerTools({ mcpServers }: AgentDefinition): readonly string[] {
+  const servers = Array.isArray(mcpServers) ? {} : Object(mcpServers);
+  return Object.keys(servers).map((name) => `@${name}`);
+}
