@@ -124,6 +124,10 @@ export const agentSection = z.discriminatedUnion(
       description: agentDescription,
       command: z.string("a program").min(1, "a program").describe("the program; with --sandbox, the one in the image"),
       args: z.array(z.string("a text"), "a list of texts").default([]).describe("its arguments"),
+      sandboxArgs: z
+        .array(z.string("a text"), "a list of texts")
+        .optional()
+        .describe("more arguments with --sandbox, such as one that turns off the program's own sandbox"),
       env: variables.default([]).describe("names of variables that it gets from budgie's environment, such as its key"),
       home: homeFiles
         .optional()

@@ -35,14 +35,29 @@ async function findProgram(program: AgentProgram, config: Config, host: Host): P
 }
 
 /** Looks for a program in the image of an agent's sandbox. Other findings report a missing default image. */
-async function findInImage({ argv, image }: AgentProgram, config: Config, host: Host): Promise<readonly Found[]> {
+async function findInImage(agentProgram: AgentProgram, config: Config, host: Host): Promise<readonly Found[]> {
+  const { argv, image } = agentProgram;
   const name = image ?? config.sandboxImage;
   const facts = await inspectMachine({ ...config, sandboxImage: name, kiroBinary: argv[0] }, host);
   if (!facts.engine.ok) return [];
   if (!facts.image.ok) return image === undefined ? [] : [{ state: "failed", text: facts.image.problem }];
   const { program } = facts;
-  if (program.ok) return [{ state: "ok", text: `"${program.facts.path}" in the image "${name}"` }];
+  if (program.ok) {
+    return [{ state: "ok", text: `"${program.facts.path}" in the image "${name}"` }, ...findOwnSandbox(agentProgram)];
+  }
   return [{ state: "failed", text: program.problem, todo: toBuild(argv[0], name) }];
+}
+
+/** Notes that an entry lacks arguments of its preset, unless its home gets settings, which may have the same effect. */
+function findOwnSandbox({ argv: [command, ...args], home = {}, sandboxArgs = [] }: AgentProgram): readonly Found[] {
+  const presets = Object.entries<AgentPreset>(AGENT_PRESETS);
+  const [name, preset] = presets.find(([, { sandboxArgs: own, ...other }]) => own && other.command === command) ?? [];
+  const given = [...args, ...sandboxArgs];
+  const missing = preset?.sandboxArgs?.filter((arg) => !given.includes(arg)) ?? [];
+  const hasSettings = Object.keys(home).some((path) => path.endsWith("config.toml"));
+  if (missing.length === 0 || hasSettings) return [];
+  const text = `its own sandbox does not work inside budgie's, so it may run no command: it lacks "sandboxArgs" (${missing.join(" ")}), which "budgie agents add ${name} --force" writes`;
+  return [{ state: "note", text }];
 }
 
 /** Returns the command that builds an image with a preset's program. */

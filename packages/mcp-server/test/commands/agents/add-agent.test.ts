@@ -27,6 +27,17 @@ describe("budgie agents add", () => {
     expect(tools).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`kiro-subagents.${name}\n`) });
   });
 
+  it("turns Codex's own sandbox off in budgie's, and nowhere else", async () => {
+    using user = createInstallUser();
+
+    await add(user, "codex");
+
+    expect(read(user)).toMatchObject({
+      agents: { codex: { sandboxArgs: expect.arrayContaining(['sandbox_mode="danger-full-access"']) } },
+    });
+    expect(JSON.stringify(read(user)["agents"])).not.toContain('"args"');
+  });
+
   it("keeps every other byte of a file, and what was there as a copy", async () => {
     using user = createInstallUser();
     const before = `{\n\t"sandbox": true,\n\t"agents": {\n\t\t"mine": { "protocol": "acp", "description": "Secret.", "command": "x" }\n\t}\n}\n`;
