@@ -13,6 +13,7 @@ import {
   type ProtocolTurn,
 } from "@budgie/core";
 import type { AcpProgram } from "./acp-program.ts";
+import { watchMode } from "./asking-mode.ts";
 import { createActivityThrottle } from "./answer/activity-throttle.ts";
 import { createAnswer, type Answer } from "./answer/answer.ts";
 import { connectAgent, EndedError, NO_EXIT, type Connection } from "./connection.ts";
@@ -164,7 +165,7 @@ type Answered = Pick<ProtocolAnswer, "usage"> & { readonly answer: Answer; reado
 
 /** Sends the prompt, and resolves when the agent ends its turn. Asks the agent to cancel a turn before stopping it. */
 async function prompt(working: Working): Promise<Answered> {
-  const { cancelTimeoutMs, connection, deadline, opened, permissions, turn } = working;
+  const { cancelTimeoutMs, connection, deadline, opened, permissions, program, turn } = working;
   const sessionId = opened.conversation.id;
   // Not before the turn ends, since many programs keep nothing of a conversation until then; but also after a cancelled one.
   const onEnd = async (): Promise<void> => {
@@ -178,7 +179,11 @@ async function prompt(working: Working): Promise<Answered> {
     onText: (text) => turn.onOutput?.(Buffer.from(text), "stdout"),
     onActivity: throttle.add,
   });
-  connection.onUpdate(answer.add);
+  const mode = watchMode({ agent: turn.agent.name, permission: program.permission, signal: turn.signal });
+  connection.onUpdate((update) => {
+    mode.add(update);
+    answer.add(update);
+  });
   // NUL means nothing to a model.
   const content = [{ type: "text", text: turn.prompt.replaceAll("\0", "") }];
   try {
@@ -187,9 +192,10 @@ async function prompt(working: Working): Promise<Answered> {
     // Marks a rejection as handled, since a turn that ends early does not await it.
     const ended = response.then(onEnd);
     ended.catch(() => undefined);
-    const ending = await firstOf(ended, turn.signal, deadline - performance.now());
+    const ending = await firstOf(ended, mode.signal, deadline - performance.now());
     if (ending === undefined) {
       await ended;
+      mode.check();
       const { stopReason, usage } = await response;
       return { answer, stopReason, usage: answer.toUsage(usage) };
     }
@@ -197,6 +203,7 @@ async function prompt(working: Working): Promise<Answered> {
     connection.notify(methods.agent.session.cancel, { sessionId });
     await within(ended, cancelTimeoutMs);
     const exit = await connection.stop(ending);
+    mode.check();
     throw new EndedError({ ...exit, reason: ending }, "");
   } finally {
     connection.onUpdate(undefined);

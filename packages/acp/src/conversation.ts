@@ -4,6 +4,7 @@ import { z } from "zod";
 import { BudgieError, type OfferedServers } from "@budgie/core";
 import { toTitle } from "./answer/answer.ts";
 import type { AcpProgram } from "./acp-program.ts";
+import { setAskingMode } from "./asking-mode.ts";
 import { EndedError, type Connection } from "./connection.ts";
 import { toOneLine } from "./answer/one-line.ts";
 
@@ -18,7 +19,7 @@ export type Conversation = {
 export type OpenOptions = {
   /** The agent's name, for messages */
   readonly agent: string;
-  readonly program: Pick<AcpProgram, "mode" | "model">;
+  readonly program: Pick<AcpProgram, "mode" | "model" | "permission">;
   /** The workspace, as the agent sees it */
   readonly cwd: string;
   /** The id of the conversation to resume; `undefined` begins one */
@@ -59,6 +60,7 @@ export async function openConversation(connection: Connection, options: OpenOpti
       ? await begin(connection, { ...options, place })
       : await resume(connection, { ...options, place, id: options.id }, agentCapabilities ?? {});
   await checkMode(connection, { ...options, id, state });
+  await askForTools(connection, { ...options, id, state });
   return { id, warnings: await setModel(connection, { ...options, id, state }), takesServers };
 }
 
@@ -76,8 +78,8 @@ const capabilities = z.object({
 const initialized = z.object({ protocolVersion: z.number(), agentCapabilities: capabilities.nullish() });
 
 const state = z.object({
-  modes: z.object({ currentModeId: z.string() }).nullish(),
-  // Checked by hand: a schema keeps an issue for each invalid option.
+  // The lists are checked by hand: a schema keeps an issue for each invalid entry.
+  modes: z.object({ currentModeId: z.string(), availableModes: z.unknown().optional() }).nullish(),
   configOptions: z.unknown().optional(),
 });
 
@@ -186,6 +188,17 @@ async function checkMode(
     `${current === undefined ? "Another agent" : `The agent "${toTitle(current)}"`} would have answered in place of "${agent}". ` +
       `Check that the agent's file is valid and where its program looks for agents.`,
   );
+}
+
+/** Has a program that begins in a mode without questions ask for its tools, if they are to be denied. A requested mode is the agent's own. */
+async function askForTools(
+  connection: Connection,
+  { agent, id, limitMs, program, state }: OpenOptions & Opened,
+): Promise<void> {
+  if (program.mode !== undefined) return;
+  const { permission } = program;
+  const setIt = (mode: string): Promise<boolean> => setMode(connection, { id, mode, limitMs });
+  await setAskingMode({ agent, permission, modes: state?.modes, connection, setMode: setIt });
 }
 
 type ModeRequest = Pick<OpenOptions, "limitMs"> & { readonly id: string; readonly mode: string };

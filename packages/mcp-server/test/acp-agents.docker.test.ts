@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFakeLlm, type FakeLlm } from "@budgie/testkit";
@@ -69,6 +69,33 @@ describe("a preset that budgie agents add has written", () => {
     expect(readFileSync(join(user.workspace, "seen"), "utf8")).toBe("sum-42\n");
     expect(JSON.stringify(result.structuredContent?.["warnings"])).not.toContain("incomplete");
   });
+});
+
+it("a program whose settings begin in a mode without questions is denied its tools", { timeout: 300_000 }, async () => {
+  await using user = await createBudgieUser();
+  const config = join(user.host.home, "budgie.json");
+  const args = ["--acp", "--auth-type", "openai", "--approval-mode", "yolo"];
+  const env = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: `https://llm.test:${llm.port}/v1`, OPENAI_MODEL: "fake" };
+  const qwen = {
+    protocol: "acp",
+    description: "Codes.",
+    command: "qwen",
+    args,
+    env: Object.keys(env),
+    permission: "deny",
+  };
+  const allowHost = [`llm.test:${llm.port}=127.0.0.1`];
+  writeFileSync(config, JSON.stringify({ caFile: llm.caFile, allowHost, agents: { qwen } }));
+  const { ask } = await user.start({
+    sandbox: true,
+    args: ["--sandbox-image", PROGRAMS_IMAGE, "--config", config, "--warm-idle", "0"],
+    env,
+  });
+
+  const result = await ask("qwen", { prompt: "[[run: touch seen]] [[say: I tried.]]" });
+
+  expect(JSON.stringify(result)).toMatch(/refused these tools: /);
+  expect(existsSync(join(user.workspace, "seen"))).toBe(false);
 });
 
 const CODEX_MODEL = `model = "gpt-5.4-mini"
