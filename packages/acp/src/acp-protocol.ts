@@ -64,11 +64,18 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
       return { ...answer, kept: { process: child, end: connection.end } };
     } catch (error) {
       await connection.stop("shutdown");
-      throw toFailure(error, toContext(turn, program));
+      throw toFailure(isLate(error, deadline) ? LATE : error, toContext(turn, program));
     } finally {
       start.end();
     }
   };
+}
+
+const LATE = new EndedError({ ...NO_EXIT, reason: "timeout" }, "");
+
+/** Returns true if a request took the last of the turn's time: the caller knows the limit of the turn, not what was left for the request. */
+function isLate(error: unknown, deadline: number): boolean {
+  return error instanceof BudgieError && error.code === "TIMED_OUT" && performance.now() >= deadline;
 }
 
 /** An agent between two turns. */
@@ -171,7 +178,7 @@ async function prompt(working: Working): Promise<Answered> {
   const onEnd = async (): Promise<void> => {
     if (!opened.isSaved) await saveConversationId(turn.session, sessionId);
   };
-  if (performance.now() >= deadline) throw new EndedError({ ...NO_EXIT, reason: "timeout" }, "");
+  if (performance.now() >= deadline) throw LATE;
   if (turn.signal?.aborted === true) throw new EndedError({ ...NO_EXIT, reason: "cancelled" }, "");
   const throttle = createActivityThrottle(turn.onActivity);
   const answer = createAnswer({
