@@ -64,18 +64,11 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
       return { ...answer, kept: { process: child, end: connection.end } };
     } catch (error) {
       await connection.stop("shutdown");
-      throw toFailure(isLate(error, deadline) ? LATE : error, toContext(turn, program));
+      throw toFailure(error, { ...toContext(turn, program), deadline });
     } finally {
       start.end();
     }
   };
-}
-
-const LATE = new EndedError({ ...NO_EXIT, reason: "timeout" }, "");
-
-/** Returns true if a request took the last of the turn's time: the caller knows the limit of the turn, not what was left for the request. */
-function isLate(error: unknown, deadline: number): boolean {
-  return error instanceof BudgieError && error.code === "TIMED_OUT" && performance.now() >= deadline;
 }
 
 /** An agent between two turns. */
@@ -178,7 +171,7 @@ async function prompt(working: Working): Promise<Answered> {
   const onEnd = async (): Promise<void> => {
     if (!opened.isSaved) await saveConversationId(turn.session, sessionId);
   };
-  if (performance.now() >= deadline) throw LATE;
+  if (performance.now() >= deadline) throw new EndedError({ ...NO_EXIT, reason: "timeout" }, "");
   if (turn.signal?.aborted === true) throw new EndedError({ ...NO_EXIT, reason: "cancelled" }, "");
   const throttle = createActivityThrottle(turn.onActivity);
   const answer = createAnswer({
@@ -187,10 +180,7 @@ async function prompt(working: Working): Promise<Answered> {
     onActivity: throttle.add,
   });
   const mode = watchMode({ agent: turn.agent.name, permission: program.permission, signal: turn.signal });
-  connection.onUpdate((update) => {
-    mode.add(update);
-    answer.add(update);
-  });
+  connection.onUpdate(mode.follow(answer.add));
   // NUL means nothing to a model.
   const content = [{ type: "text", text: turn.prompt.replaceAll("\0", "") }];
   try {
@@ -201,8 +191,7 @@ async function prompt(working: Working): Promise<Answered> {
     ended.catch(() => undefined);
     const ending = await firstOf(ended, mode.signal, deadline - performance.now());
     if (ending === undefined) {
-      await ended;
-      mode.check();
+      await ended.then(mode.check);
       const { stopReason, usage } = await response;
       return { answer, stopReason, usage: answer.toUsage(usage) };
     }

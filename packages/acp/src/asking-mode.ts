@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import { toTitle } from "./answer/answer.ts";
-import type { PermissionPolicy } from "./acp-program.ts";
+import type { AcpProgram, PermissionPolicy } from "./acp-program.ts";
 import type { Connection } from "./connection.ts";
 
 /** A conversation's modes as its program lists them, unchecked. */
@@ -12,12 +12,18 @@ type Asking = {
   readonly permission: PermissionPolicy;
 };
 
-type AskingOptions = Asking & {
+type AskingOptions = Pick<Asking, "agent"> & {
+  readonly program: Pick<AcpProgram, "mode" | "permission">;
+  /** The conversation's */
+  readonly id: string;
   readonly modes: Modes;
-  readonly connection: Pick<Connection, "onUpdate">;
+  /** Returns the limit of the next request */
+  readonly limitMs: () => number;
   /** Asks for a mode; resolves to false if the program does not know it. */
-  readonly setMode: (mode: string) => Promise<boolean>;
+  readonly setMode: (connection: Connection, request: ModeRequest) => Promise<boolean>;
 };
+
+type ModeRequest = Pick<AskingOptions, "id" | "limitMs"> & { readonly mode: string };
 
 // Ids of Claude Code, Codex, Copilot CLI, Gemini CLI, goose and Qwen Code.
 const UNASKING: ReadonlySet<string> = new Set([
@@ -38,14 +44,18 @@ const ASKING = ["default", "approve"];
  * Has a program whose tools are to be denied ask for them: in some modes it asks for none, and would use them all. Throws `CONFIG_INVALID`
  * for one that cannot be held to it.
  */
-export async function setAskingMode(options: AskingOptions): Promise<void> {
-  const { agent, connection, modes, permission, setMode } = options;
-  if (permission !== "deny" || !modes || !UNASKING.has(modes.currentModeId)) return;
+export async function setAskingMode(connection: Connection, options: AskingOptions): Promise<void> {
+  const { agent, id, limitMs, modes, program, setMode } = options;
+  // A requested mode is the agent itself.
+  const isFree = program.permission === "allow" || program.mode !== undefined;
+  if (isFree || !modes || !UNASKING.has(modes.currentModeId)) return;
   const asking = listModes(modes.availableModes).find((mode) => ASKING.includes(mode));
   // The answer does not say whether the mode holds; a program that stays in its mode may say so in an update.
   let told = "";
   connection.onUpdate((update) => (told = toMode(update) ?? told));
-  const isSet = asking !== undefined && (await setMode(asking).finally(() => connection.onUpdate(undefined)));
+  const isSet =
+    asking !== undefined &&
+    (await setMode(connection, { id, limitMs, mode: asking }).finally(() => connection.onUpdate(undefined)));
   if (isSet && !UNASKING.has(told)) return;
   throw toUnheld(agent, modes.currentModeId);
 }
@@ -53,8 +63,8 @@ export async function setAskingMode(options: AskingOptions): Promise<void> {
 /** A turn's signal that is also aborted, with the error as its reason, once the program has left the modes in which it asks. */
 export type ModeWatch = {
   readonly signal: AbortSignal;
-  /** Takes note of an update, which is not checked. */
-  readonly add: (update: unknown) => void;
+  /** Returns the receiver of updates, which are not checked, with the watch before it. */
+  readonly follow: (receive: (update: unknown) => void) => (update: unknown) => void;
   /** Throws the error if the program has left these modes. */
   readonly check: () => void;
 };
@@ -68,9 +78,10 @@ export function watchMode({
   const left = new AbortController();
   return {
     signal: signal === undefined ? left.signal : AbortSignal.any([signal, left.signal]),
-    add(update) {
+    follow: (receive) => (update) => {
       const mode = permission === "deny" ? toMode(update) : undefined;
       if (mode !== undefined && UNASKING.has(mode)) left.abort(toUnheld(agent, mode));
+      receive(update);
     },
     check: () => left.signal.throwIfAborted(),
   };

@@ -60,7 +60,7 @@ export async function openConversation(connection: Connection, options: OpenOpti
       ? await begin(connection, { ...options, place })
       : await resume(connection, { ...options, place, id: options.id }, agentCapabilities ?? {});
   await checkMode(connection, { ...options, id, state });
-  await askForTools(connection, { ...options, id, state });
+  await setAskingMode(connection, { ...options, id, modes: state?.modes, setMode });
   return { id, warnings: await setModel(connection, { ...options, id, state }), takesServers };
 }
 
@@ -190,17 +190,6 @@ async function checkMode(
   );
 }
 
-/** Has a program that begins in a mode without questions ask for its tools, if they are to be denied. A requested mode is the agent's own. */
-async function askForTools(
-  connection: Connection,
-  { agent, id, limitMs, program, state }: OpenOptions & Opened,
-): Promise<void> {
-  if (program.mode !== undefined) return;
-  const { permission } = program;
-  const setIt = (mode: string): Promise<boolean> => setMode(connection, { id, mode, limitMs });
-  await setAskingMode({ agent, permission, modes: state?.modes, connection, setMode: setIt });
-}
-
 type ModeRequest = Pick<OpenOptions, "limitMs"> & { readonly id: string; readonly mode: string };
 
 /** Asks for a mode. Resolves to false if the program does not know it. */
@@ -263,6 +252,5 @@ export function toReason({ code, data, message }: RequestError): string {
     unknown
   >;
   const detail = [details, inner, data].find((text): text is string => typeof text === "string" && text !== message);
-  const text = detail === undefined ? message : `${message}: ${detail}`;
-  return `${toOneLine(text).slice(0, LONGEST_REASON)}, ${code}`;
+  return `${toOneLine(detail === undefined ? message : `${message}: ${detail}`).slice(0, LONGEST_REASON)}, ${code}`;
 }

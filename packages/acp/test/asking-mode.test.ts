@@ -22,10 +22,10 @@ function createAgent(currentModeId: string, ids: readonly string[], script: Scri
 
 describe("a program whose tools are denied", () => {
   it.each([
-    ["Claude Code or Qwen Code", "auto", ["auto", "default", "plan"], "default"],
-    ["goose", "auto", ["auto", "approve", "chat"], "approve"],
-  ])("is set to the mode of %s that asks, before its prompt, in each of its processes", async (_, now, ids, asking) => {
-    const agent = createAgent(now, ids);
+    ["default", "Claude Code or Qwen Code", ["auto", "default", "plan"]],
+    ["approve", "goose", ["auto", "approve", "chat"]],
+  ])("is set to the mode %j of %s before its prompt, in each of its processes", async (asking, _program, ids) => {
+    const agent = createAgent("auto", ids);
 
     await run(agent, { permission: "deny" });
     await run(agent, { permission: "deny", resume: true });

@@ -41,7 +41,7 @@ export type LoginFacts = {
   readonly isRenewable: boolean;
 };
 
-export type LogOutOptions = {
+type LogOutOptions = {
   /** The URLs of the servers; default all */
   readonly urls?: readonly string[] | undefined;
 };

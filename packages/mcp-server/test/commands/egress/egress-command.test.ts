@@ -173,19 +173,6 @@ Never allowed by name:
     expect(await hostsOf(["--agent", "reader", "--last", "1"])).toEqual([1, "c.test"]);
   });
 
-  it("suggests no telemetry, and names a refused address as it was asked for", async () => {
-    await using user = await createBudgieUser();
-    const telemetry = { host: "ab.chatgpt.com", port: 443, count: 8, why: "known telemetry" };
-    const address = { host: "1.1.1.1:443", port: 0, count: 1, why: "it is an address, and only names can be allowed" };
-    await remember(user, [["reader", { allowed: [], denied: [telemetry, address] }]]);
-
-    const { stdout } = await user.command(["egress", "suggest"]);
-
-    expect(stdout).toBe(
-      "The last turn asked for no host.\nNever allowed by name:\n  1.1.1.1:443, once: it is an address, and only names can be allowed\n",
-    );
-  });
-
   it("never prints text of an agent that a shell would execute", async () => {
     await using user = await createBudgieUser();
     const hosts = [
