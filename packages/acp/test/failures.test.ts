@@ -14,7 +14,7 @@ describe("an agent that does not work", () => {
     expect(agent.stops).toEqual(["shutdown"]);
   });
 
-  it("is given up after the turn's limit if that comes first, which the error names", async () => {
+  it("times out by the turn's limit if that comes before a request's", async () => {
     const agent = createScriptedAgent({ ...POLITE, "session/new": () => new Promise(() => undefined) });
 
     expect(await failureOf(run(agent, { timeoutMs: 2000, startTimeoutMs: 60_000 }))).toMatchObject({
