@@ -62,7 +62,7 @@ export function createAcpProtocol(options: AcpOptions): Protocol {
       return { ...answer, kept: { process: child, end: connection.end } };
     } catch (error) {
       await connection.stop("shutdown");
-      throw toFailure(error, toContext(turn, program));
+      throw toFailure(error, { ...toContext(turn, program), deadline });
     } finally {
       start.end();
     }

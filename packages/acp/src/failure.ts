@@ -5,7 +5,9 @@ import { toOneLine } from "./answer/one-line.ts";
 import { CODES, toReason } from "./conversation/request-error.ts";
 
 /** Translates an error of the agent or its program. Returns any other error, such as budgie's own, unchanged. */
-export function toFailure(error: unknown, turn: ExitContext): unknown {
+export function toFailure(error: unknown, turn: FailedTurn): unknown {
+  // Its caller knows the limit of the turn, not what that left for the last request.
+  if (isTimeout(error) && performance.now() >= turn.deadline) return toExitFailure({ reason: "timeout" }, turn);
   if (error instanceof EndedError) return toEndFailure(error, turn);
   if (!(error instanceof RequestError)) return error;
   const reason = toReason(error);
@@ -17,6 +19,15 @@ export function toFailure(error: unknown, turn: ExitContext): unknown {
     );
   }
   return new BudgieError("AGENT_FAILED", `The agent "${turn.agent}" failed (${reason}).`, { cause: error });
+}
+
+type FailedTurn = ExitContext & {
+  /** By `performance.now()` */
+  readonly deadline: number;
+};
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof BudgieError && error.code === "TIMED_OUT";
 }
 
 function toEndFailure(ended: EndedError, turn: ExitContext): BudgieError {

@@ -4,6 +4,7 @@ import type { ProtocolAnswer, ProtocolTurn } from "@budgie/core";
 import { createActivityThrottle } from "./answer/activity-throttle.ts";
 import { createAnswer, type Answer } from "./answer/answer.ts";
 import type { AcpProgram } from "./conversation/acp-program.ts";
+import { watchMode } from "./conversation/asking-mode.ts";
 import { EndedError, NO_EXIT, type Connection } from "./conversation/connection.ts";
 import type { Conversation } from "./conversation/conversation.ts";
 import { saveConversationId } from "./conversation/conversation-id.ts";
@@ -52,7 +53,8 @@ export async function sendPrompt(working: Working): Promise<Answered> {
     onText: (text) => turn.onOutput?.(Buffer.from(text), "stdout"),
     onActivity: throttle.add,
   });
-  connection.onUpdate(answer.add);
+  const mode = watchMode({ agent: turn.agent.name, permission: program.permission, signal: turn.signal });
+  connection.onUpdate(mode.follow(answer.add));
   // NUL means nothing to a model.
   const content = [{ type: "text", text: turn.prompt.replaceAll("\0", "") }];
   try {
@@ -62,10 +64,10 @@ export async function sendPrompt(working: Working): Promise<Answered> {
     // Marks a rejection as handled, since a turn that ends early does not await it.
     const ended = response.then(onEnd);
     ended.catch(() => undefined);
-    const ending = await firstOf(ended, toEarlyEnd(working), deadline - performance.now());
+    const ending = await firstOf(ended, toEarlyEnd(working, mode.signal), deadline - performance.now());
     if (isV3(program) && ending !== "timeout") refuseRefused(connection, turn.agent.name);
     if (ending === undefined) {
-      await ended;
+      await ended.then(mode.check);
       const { stopReason, usage } = await response;
       return { answer, stopReason, usage: answer.toUsage(usage) };
     }
@@ -73,6 +75,7 @@ export async function sendPrompt(working: Working): Promise<Answered> {
     connection.notify(methods.agent.session.cancel, { sessionId });
     await within(ended, cancelTimeoutMs);
     const exit = await connection.stop(ending);
+    mode.check();
     throw new EndedError({ ...exit, reason: ending }, "");
   } finally {
     connection.onUpdate(undefined);
@@ -81,7 +84,6 @@ export async function sendPrompt(working: Working): Promise<Answered> {
 }
 
 /** Returns the signal that ends a turn: its own, or that Kiro's V3 harness did not take its agent after all. */
-function toEarlyEnd({ connection, program, turn: { signal } }: Working): AbortSignal | undefined {
-  if (!isV3(program)) return signal;
-  return signal === undefined ? connection.refused : AbortSignal.any([signal, connection.refused]);
+function toEarlyEnd({ connection, program }: Pick<Working, "connection" | "program">, own: AbortSignal): AbortSignal {
+  return isV3(program) ? AbortSignal.any([own, connection.refused]) : own;
 }

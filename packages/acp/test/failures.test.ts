@@ -14,6 +14,17 @@ describe("an agent that does not work", () => {
     expect(agent.stops).toEqual(["shutdown"]);
   });
 
+  it("times out by the turn's limit if that comes before a request's", async () => {
+    const agent = createScriptedAgent({ ...POLITE, "session/new": () => new Promise(() => undefined) });
+
+    expect(await failureOf(run(agent, { timeoutMs: 2000, startTimeoutMs: 60_000 }))).toMatchObject({
+      code: "TIMED_OUT",
+      message: expect.stringMatching(
+        /^The agent "coder" did not finish within 2s and was stopped\. .* more time with /,
+      ),
+    });
+  });
+
   it("is asked to end a turn that takes too long, and then stopped", async () => {
     const agent = createScriptedAgent({ ...POLITE, "session/prompt": () => new Promise(() => undefined) });
 

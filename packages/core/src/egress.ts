@@ -61,7 +61,15 @@ export type EgressCount = {
   readonly count: number;
 };
 
+/** Returns a host and its port for a message; what names none is counted with port 0, and comes as it was asked for. */
+export function toTargetText({ host, port }: Pick<EgressCount, "host" | "port">): string {
+  return port === 0 ? host : `${host}:${port}`;
+}
+
 export type EgressDenial = EgressCount & {
-  /** The reason, such as `not on the allow-list` */
+  /** The reason, such as `not on the allow-list` or {@link KNOWN_TELEMETRY} */
   readonly why: string;
 };
+
+/** The reason for a denial that no program needs lifted, since the host only takes its vendor's statistics. */
+export const KNOWN_TELEMETRY = "known telemetry";

@@ -15,6 +15,8 @@ export {
   allowsHost,
   findEntry,
   EGRESS_MODES,
+  KNOWN_TELEMETRY,
+  toTargetText,
   type AllowedHost,
   type EgressCount,
   type EgressDenial,

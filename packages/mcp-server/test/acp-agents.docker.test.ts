@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFakeLlm, type FakeLlm } from "@budgie/testkit";
@@ -38,6 +38,74 @@ describe("an agent with files for its home and an image of its own", () => {
     expect(toText(result)).toContain(`"${planted}", which the agent "coder"`);
   });
 });
+
+describe("a preset that budgie agents add has written", () => {
+  it.each([
+    ["codex", ".codex/config.toml", (url: string) => CODEX_MODEL.replace("$BASE_URL", url)],
+    ["qwen", undefined, () => ""],
+  ] as const)("runs a command and says what it printed, as %s", { timeout: 300_000 }, async (preset, path, toModel) => {
+    await using user = await createBudgieUser();
+    const url = `https://llm.test:${llm.port}/v1`;
+    const env = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: url, OPENAI_MODEL: "fake" };
+    const config = join(user.host.home, "budgie.json");
+    writeFileSync(join(user.host.home, "model"), toModel(url));
+    const added = await user.command(["agents", "add", preset, "--config", config], env);
+    const { agents, ...rest } = JSON.parse(readFileSync(config, "utf8")) as { agents: Record<string, object> };
+    // Only the address of the model is the test's.
+    const home = path === undefined ? {} : { home: { [path]: "model" } };
+    const allowHost = [`llm.test:${llm.port}=127.0.0.1`];
+    const entry = { ...agents[preset], ...home, allowHost };
+    writeFileSync(config, JSON.stringify({ ...rest, caFile: llm.caFile, allowHost, agents: { [preset]: entry } }));
+    const { ask } = await user.start({
+      sandbox: true,
+      args: ["--sandbox-image", PROGRAMS_IMAGE, "--config", config, "--warm-idle", "0"],
+      env,
+    });
+
+    const result = await ask(preset, { prompt: "[[run: echo sum-$((6 * 7)) | tee seen]] [[say: Done.]]" });
+
+    expect(added).toMatchObject({ exitCode: 0 });
+    expect(result.structuredContent).toMatchObject({ status: "done", response: expect.stringContaining("Done.") });
+    expect(readFileSync(join(user.workspace, "seen"), "utf8")).toBe("sum-42\n");
+    expect(JSON.stringify(result.structuredContent?.["warnings"])).not.toContain("incomplete");
+  });
+});
+
+it("a program whose settings begin in a mode without questions is denied its tools", { timeout: 300_000 }, async () => {
+  await using user = await createBudgieUser();
+  const config = join(user.host.home, "budgie.json");
+  const args = ["--acp", "--auth-type", "openai", "--approval-mode", "yolo"];
+  const env = { OPENAI_API_KEY: "test-key", OPENAI_BASE_URL: `https://llm.test:${llm.port}/v1`, OPENAI_MODEL: "fake" };
+  const qwen = {
+    protocol: "acp",
+    description: "Codes.",
+    command: "qwen",
+    args,
+    env: Object.keys(env),
+    permission: "deny",
+  };
+  const allowHost = [`llm.test:${llm.port}=127.0.0.1`];
+  writeFileSync(config, JSON.stringify({ caFile: llm.caFile, allowHost, agents: { qwen } }));
+  const { ask } = await user.start({
+    sandbox: true,
+    args: ["--sandbox-image", PROGRAMS_IMAGE, "--config", config, "--warm-idle", "0"],
+    env,
+  });
+
+  const result = await ask("qwen", { prompt: "[[run: touch seen]] [[say: I tried.]]" });
+
+  expect(JSON.stringify(result)).toMatch(/refused these tools: /);
+  expect(existsSync(join(user.workspace, "seen"))).toBe(false);
+});
+
+const CODEX_MODEL = `model = "gpt-5.4-mini"
+model_provider = "fake"
+[model_providers.fake]
+name = "fake"
+base_url = "$BASE_URL"
+env_key = "OPENAI_API_KEY"
+wire_api = "responses"
+`;
 
 describe("an agent program in a sandbox", () => {
   it("sees no definition of an agent that the repository has for its program", async () => {

@@ -3,6 +3,7 @@ import { methods, PROTOCOL_VERSION, RequestError, type McpServer } from "@agentc
 import { z } from "zod";
 import { BudgieError, type KiroRequest, type OfferedServers } from "@budgie/core";
 import type { AcpProgram } from "./acp-program.ts";
+import { setAskingMode } from "./asking-mode.ts";
 import { EndedError, type Connection } from "./connection.ts";
 import { toConversationMeta } from "../kiro/kiro-request.ts";
 import { kiroCapabilities, proveAgent, proveHarness } from "../kiro/prove-kiro.ts";
@@ -79,6 +80,7 @@ async function initialize(connection: Connection, options: OpenOptions): Promise
 
 async function prepare(connection: Connection, conversation: OpenOptions & Opened): Promise<readonly string[]> {
   await checkMode(connection, conversation);
+  await setAskingMode(connection, { ...conversation, modes: conversation.state?.modes });
   return setModel(connection, conversation);
 }
 

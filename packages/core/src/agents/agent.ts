@@ -36,6 +36,8 @@ export type Agent = {
 /** A program that speaks the Agent Client Protocol on its stdin and stdout. */
 export type AgentProgram = {
   readonly argv: readonly [string, ...string[]];
+  /** More arguments in a sandbox; default: none */
+  readonly sandboxArgs?: readonly string[] | undefined;
   /** The names of the variables that it gets from budgie's environment */
   readonly env: readonly string[];
   /** Files to copy into its home in a sandbox: the path below the home, and the absolute path of the user's file; default: none */

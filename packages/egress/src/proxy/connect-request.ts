@@ -50,6 +50,11 @@ async function checkTunnel(context: ProxyContext, tunnel: Tunnel, serveHttp: (ta
   const { client, target } = tunnel;
   client.write(ESTABLISHED);
   const read = await readOpening(client, target.host, { timeoutMs: context.limits.headerMs });
+  if (read?.opening.kind === "nothing") {
+    context.log.allow(target.host, target.port);
+    client.destroySoon();
+    return;
+  }
   if (client.destroyed) return;
   if (!read) return refuseTls(context, tunnel, "neither TLS nor HTTP was spoken");
   if (read.opening.kind === "refused") return refuseTls(context, tunnel, read.opening.why);

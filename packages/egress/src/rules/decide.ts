@@ -1,4 +1,5 @@
-import { coversName, findEntry, type EgressPolicy } from "@budgie/core/egress";
+import { coversName, findEntry, KNOWN_TELEMETRY, type EgressPolicy } from "@budgie/core/egress";
+import { isTelemetry } from "./presets.ts";
 
 /** A policy's decision on a host and a port. */
 export type Decision =
@@ -15,6 +16,7 @@ export function decide({ hosts, mode }: EgressPolicy, host: string, port: number
   const entry = findEntry(hosts, { host, port });
   if (entry) return { allowed: true, address: entry.address };
   if (mode === "open") return { allowed: true, address: undefined };
+  if (isTelemetry(hosts, host)) return { allowed: false, why: KNOWN_TELEMETRY };
   const isNamed = hosts.some((candidate) => coversName(candidate.host, host));
   return { allowed: false, why: isNamed ? "port not on the allow-list" : "not on the allow-list" };
 }

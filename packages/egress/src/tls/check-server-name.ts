@@ -11,6 +11,8 @@ export type Opening =
       readonly end: number;
     }
   | { readonly kind: "http" }
+  /** The client closed its side without a byte, as one does that keeps a connection ready and needs none */
+  | { readonly kind: "nothing" }
   | { readonly kind: "refused"; readonly why: string };
 
 type Timeout = { readonly timeoutMs: number };
@@ -27,8 +29,15 @@ export async function readOpening(
   host: string,
   { timeoutMs }: Timeout,
 ): Promise<{ readonly bytes: Buffer; readonly opening: Opening } | undefined> {
-  const read = await readUntil(client, (bytes) => toOpening(bytes, host), { maxBytes: MAX_OPENING_BYTES, timeoutMs });
-  return read && { bytes: read.bytes, opening: read.result };
+  let isSilent = true;
+  const parse = (bytes: Buffer): Opening | undefined => {
+    isSilent &&= bytes.length === 0;
+    return toOpening(bytes, host);
+  };
+  const read = await readUntil(client, parse, { maxBytes: MAX_OPENING_BYTES, timeoutMs });
+  if (read !== undefined) return { bytes: read.bytes, opening: read.result };
+  const hasClosed = client.readableEnded || client.destroyed;
+  return isSilent && hasClosed ? { bytes: Buffer.alloc(0), opening: { kind: "nothing" } } : undefined;
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decide } from "../../src/rules/decide.ts";
+import { presetHosts } from "../../src/rules/presets.ts";
 import { toPolicy } from "../helpers/proxy-place.ts";
 
 const allowed = (address?: string) => ({ allowed: true, address });
@@ -21,6 +22,19 @@ describe("decide", () => {
     ["p.test", 443, denied("port not on the allow-list")],
   ])("on an allow-list, lets the most specific entry decide on %s:%i", (host, port, decision) => {
     expect(decide(list, host, port)).toEqual(decision);
+  });
+
+  it.each([
+    ["codex", "ab.chatgpt.com"],
+    ["qwen", "gb4w8c3ygj-default-sea.rum.aliyuncs.com"],
+  ] as const)("tells the telemetry of the preset %s from other hosts, unless the list has it", (preset, host) => {
+    const hosts = presetHosts(preset).map((entry) => ({ ...entry, from: `${entry.from}, --allow-preset` }));
+    const own = toPolicy("allowlist", host).hosts;
+
+    expect(decide({ mode: "allowlist", hosts }, host, 443)).toEqual(denied("known telemetry"));
+    expect(decide({ mode: "allowlist", hosts: [...hosts, ...own] }, host, 443)).toEqual(allowed());
+    expect(decide(list, host, 443)).toEqual(denied("not on the allow-list"));
+    expect(decide({ mode: "allowlist", hosts }, "evil.test", 443)).toEqual(denied("not on the allow-list"));
   });
 
   it("allows every name and port under an open policy, with pinned addresses", () => {

@@ -1,5 +1,6 @@
+import { coversName } from "@budgie/core/egress";
 import { describe, expect, it } from "vitest";
-import { PRESETS, presetHosts, type PresetName } from "../../src/rules/presets.ts";
+import { PRESETS, presetHosts, TELEMETRY, type PresetName } from "../../src/rules/presets.ts";
 
 const names = Object.keys(PRESETS) as PresetName[];
 
@@ -16,6 +17,13 @@ describe("presets", () => {
     const plain = names.filter((name) => presetHosts(name).some(({ port }) => port !== 443));
 
     expect(plain).toEqual(["debian"]);
+  });
+
+  it("allow none of the hosts that count as telemetry", () => {
+    const telemetry = Object.values(TELEMETRY).flat();
+    const allowed = names.flatMap((name) => presetHosts(name).map(({ host }) => host));
+
+    expect(telemetry.filter((host) => allowed.some((pattern) => coversName(pattern, host)))).toEqual([]);
   });
 
   it("marks unverified hosts", () => {

@@ -25,8 +25,8 @@ export type Logins = {
   readonly find: (server: NamedServer) => ServerLogin;
   /** Logs in to a server, and replaces an earlier login. Throws `LOGIN_REQUIRED` if that fails. */
   readonly logIn: (server: NamedServer, options: LogInOptions) => Promise<LoginFacts>;
-  /** Removes the logins to all servers of this name, and revokes their tokens where the authorization server supports it. */
-  readonly logOut: (name: string) => Promise<readonly LogoutFacts[]>;
+  /** Removes the logins to servers of this name, and revokes their tokens where the authorization server supports it. */
+  readonly logOut: (name: string, options?: LogOutOptions) => Promise<readonly LogoutFacts[]>;
 };
 
 /** A login without its tokens. */
@@ -39,6 +39,11 @@ export type LoginFacts = {
   /** The expiry of the first access token, which is renewed if `isRenewable` */
   readonly expiresAt: Date | undefined;
   readonly isRenewable: boolean;
+};
+
+type LogOutOptions = {
+  /** The URLs of the servers; default all */
+  readonly urls?: readonly string[] | undefined;
 };
 
 export type LogoutFacts = {
@@ -90,8 +95,11 @@ export function createLogins({ clientName, createFetch, folder }: LoginsOptions)
         throw new BudgieError("LOGIN_REQUIRED", message);
       }
     },
-    async logOut(name) {
-      const ids = store.listIds().filter((id) => store.read(id)?.name === name);
+    async logOut(name, { urls } = {}) {
+      const ids = store.listIds().filter((id) => {
+        const login = store.read(id);
+        return login?.name === name && (urls === undefined || urls.includes(login.url));
+      });
       const removed = await Promise.all(
         ids.map((id) =>
           store.change(id, async (write) => {

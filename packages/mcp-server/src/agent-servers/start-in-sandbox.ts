@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AgentProcess, Exit, RunnerSession } from "@budgie/core";
+import { toTargetText, type AgentProcess, type Exit, type RunnerSession } from "@budgie/core";
 import type { ProcessServer, ServerProcess } from "@budgie/mcp-manager";
 import type { SandboxPlace } from "./server-place.ts";
 
@@ -50,7 +50,7 @@ const NO_NETWORK =
 /** Logs the hosts that a server was denied, once it has ended. */
 async function logDenied({ egress }: AgentProcess, log: (line: string) => void): Promise<void> {
   const { denied = [] } = (await egress) ?? {};
-  for (const { host, port, why } of denied) log(`It was refused ${host}:${port}: ${why}.`);
+  for (const { why, ...target } of denied) log(`It was refused ${toTargetText(target)}: ${why}.`);
 }
 
 function toWords({ exitCode, reason, signal }: Exit): string {

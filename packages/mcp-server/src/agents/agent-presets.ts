@@ -6,6 +6,8 @@ export type AgentPreset = {
   /** The program, which speaks ACP with these arguments */
   readonly command: string;
   readonly args: readonly string[];
+  /** More arguments in a sandbox of budgie's; left out if there are none */
+  readonly sandboxArgs?: readonly string[];
   /** The variables that it needs if its user has no login files */
   readonly env: readonly string[];
   /** The files with its login, below the user's home; left out where none is known */
@@ -24,6 +26,8 @@ export const AGENT_PRESETS = {
     description: "Writes and reviews code with Codex.",
     command: "codex-acp",
     args: [],
+    // Its own sandbox needs namespaces, which budgie's refuses. Without it, only this policy has Codex ask before it runs a command.
+    sandboxArgs: ["-c", 'sandbox_mode="danger-full-access"', "-c", 'approval_policy="untrusted"'],
     env: ["OPENAI_API_KEY"],
     login: [".codex/auth.json"],
     allowPreset: "codex",

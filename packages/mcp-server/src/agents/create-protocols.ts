@@ -70,16 +70,16 @@ async function loadAcp({ sandbox }: Pick<Config, "sandbox">, env: Host["env"]): 
     toProgram({ agent, directory }) {
       // Without a sandbox the program has the user's own home.
       const home = sandbox ? toHomeFiles(agent, directory) : undefined;
-      return toProgram(agent, { env, hidden, home });
+      return toProgram(agent, { env, hidden, home, sandbox });
     },
   });
 }
 
-type Given = Pick<Host, "env"> & Pick<Command, "hidden" | "home">;
+type Given = Pick<Config, "sandbox"> & Pick<Host, "env"> & Pick<Command, "hidden" | "home">;
 
-function toProgram({ file, model, name, program }: Agent, { env, hidden, home }: Given): AcpProgram {
+function toProgram({ file, model, name, program }: Agent, { env, hidden, home, sandbox }: Given): AcpProgram {
   if (program === undefined) throw new TypeError(`The agent "${name}" has no program.`);
-  const { argv, env: names, image, permission } = program;
+  const { argv: own, env: names, image, permission, sandboxArgs = [] } = program;
   const missing = names.filter((variable) => !env[variable]);
   if (missing.length > 0) {
     throw new BudgieError(
@@ -88,6 +88,7 @@ function toProgram({ file, model, name, program }: Agent, { env, hidden, home }:
     );
   }
   const passed = Object.fromEntries(names.map((variable) => [variable, env[variable] ?? ""]));
+  const argv: Command["argv"] = sandbox ? [...own, ...sandboxArgs] : own;
   return { command: { argv, env: passed, projections: [], hidden, home, image }, permission, model };
 }
 

@@ -114,6 +114,8 @@ const mcpServers = z
 
 export type McpSection = z.infer<typeof mcpServers>[string];
 
+const texts = z.array(z.string("a text"), "a list of texts");
+
 /** The section of a Kiro agent, of a program that speaks ACP, or of a server that speaks A2A. */
 export const agentSection = z.discriminatedUnion(
   "protocol",
@@ -123,13 +125,10 @@ export const agentSection = z.discriminatedUnion(
       protocol: z.literal("acp").describe("the Agent Client Protocol, which the program speaks on stdin and stdout"),
       description: agentDescription,
       command: z.string("a program").min(1, "a program").describe("the program; with --sandbox, the one in the image"),
-      args: z.array(z.string("a text"), "a list of texts").default([]).describe("its arguments"),
+      args: texts.default([]).describe("its arguments"),
+      sandboxArgs: texts.optional().describe("more arguments with --sandbox, such as to turn its own sandbox off"),
       env: variables.default([]).describe("names of variables that it gets from budgie's environment, such as its key"),
-      home: homeFiles
-        .optional()
-        .describe(
-          "files that its home in a sandbox gets: the path below the home, and a file of yours, which is copied",
-        ),
+      home: homeFiles.optional().describe("your files to copy into its home in a sandbox, by the path below the home"),
       image: z
         .string("an image")
         .min(1, "an image")

@@ -149,7 +149,7 @@ function toAgent(
 ): Agent {
   const where = `"agents.${name}" in ${place.file}`;
   if (section.protocol === "a2a") return toRemoteAgent(name, { ...section, file: where });
-  const { args, command, description, env, home = {}, image, model, permission } = section;
+  const { args, command, description, env, home = {}, image, model, permission, sandboxArgs } = section;
   const files = Object.entries(home).map(([path, file]) => [path, toAbsolutePath(file, place)]);
   return {
     name,
@@ -158,7 +158,7 @@ function toAgent(
     file: where,
     promptFile: undefined,
     writesFiles: false,
-    program: { argv: [command, ...args], env, home: Object.fromEntries(files), image, permission },
+    program: { argv: [command, ...args], sandboxArgs, env, home: Object.fromEntries(files), image, permission },
     model,
     hasModel: false,
   };

@@ -9,13 +9,14 @@ import type { Entry } from "../install/config-format.ts";
 
 /** Returns a preset's section of the configuration file. In a sandbox it reaches only its vendor's hosts. */
 export function toAgentEntry(preset: AgentPreset, config: Pick<Config, "policies" | "sandbox">, host: Place): Entry {
-  const { allowPreset, args, command, description } = preset;
+  const { allowPreset, args, command, description, sandboxArgs } = preset;
   const { policies, sandbox } = config;
   return {
     protocol: "acp",
     description,
     command,
     ...(args.length === 0 ? {} : { args }),
+    ...(sandboxArgs === undefined ? {} : { sandboxArgs }),
     ...toLogin(preset, config, host),
     ...(sandbox && policies.ceiling.egress.mode !== "none" ? { allowPreset: [allowPreset] } : {}),
   };

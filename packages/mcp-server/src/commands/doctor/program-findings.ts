@@ -38,16 +38,32 @@ async function findProgram(program: AgentProgram, place: Place): Promise<readonl
 }
 
 /** Looks for a program in the image of an agent's sandbox. Other findings report a missing default image. */
-async function findInImage({ argv, image }: AgentProgram, { agents, config, host }: Place): Promise<readonly Found[]> {
+async function findInImage(agentProgram: AgentProgram, place: Place): Promise<readonly Found[]> {
+  const { argv, image } = agentProgram;
+  const { agents, config, host } = place;
   const name = image ?? config.sandboxImage;
   const facts = await inspectMachine({ ...config, sandboxImage: name, kiroBinary: argv[0] }, host);
   if (!facts.engine.ok) return [];
   if (!facts.image.ok) return image === undefined ? [] : [{ state: "failed", text: facts.image.problem }];
   const { program } = facts;
-  if (program.ok) return [{ state: "ok", text: `"${program.facts.path}" in the image "${name}"` }];
+  if (program.ok) {
+    return [{ state: "ok", text: `"${program.facts.path}" in the image "${name}"` }, ...findOwnSandbox(agentProgram)];
+  }
   const isHere = (other: AgentProgram): boolean => (other.image ?? config.sandboxImage) === name;
   const programs = agents.flatMap((agent) => (agent.program && isHere(agent.program) ? [agent.program.argv[0]] : []));
   return [{ state: "failed", text: program.problem, todo: toTodo(argv[0], programs, name) }];
+}
+
+/** Notes that an entry lacks arguments of its preset, unless its home gets settings, which may have the same effect. */
+function findOwnSandbox({ argv: [command, ...args], home = {}, sandboxArgs = [] }: AgentProgram): readonly Found[] {
+  const presets = Object.entries<AgentPreset>(AGENT_PRESETS);
+  const [name, preset] = presets.find(([, { sandboxArgs: own, ...other }]) => own && other.command === command) ?? [];
+  const given = [...args, ...sandboxArgs];
+  const missing = preset?.sandboxArgs?.filter((arg) => !given.includes(arg)) ?? [];
+  const hasSettings = Object.keys(home).some((path) => path.endsWith("config.toml"));
+  if (missing.length === 0 || hasSettings) return [];
+  const text = `its own sandbox does not work inside budgie's, so it may run no command: it lacks "sandboxArgs" (${missing.join(" ")}), which "budgie agents add ${name} --force" writes`;
+  return [{ state: "note", text }];
 }
 
 /** Returns the command that builds an image with a preset's program, and with those of the image's other agents. */

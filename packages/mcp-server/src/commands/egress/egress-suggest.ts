@@ -1,4 +1,4 @@
-import { findEntry, type AllowedHost } from "@budgie/core";
+import { findEntry, toTargetText, type AllowedHost } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
 import { resolveAgentName } from "../../mcp/names/find-agent.ts";
@@ -61,7 +61,10 @@ function suggestionText({ needed, never, runs, watched }: Answer, agent: string 
     needed.length === 0 ? `${toSentence(turns)} asked for no host.` : `${toSentence(turns)} would have needed:`,
     ...toColumns(needed),
     ...(never.length === 0 ? [] : ["Never allowed by name:"]),
-    ...never.map(({ count, host, port, why }) => `  ${printableHost(host)}:${port}, ${toTimes(count)}: ${why}`),
+    ...never.map(
+      ({ count, host, port, why }) =>
+        `  ${toTargetText({ host: printableHost(host), port })}, ${toTimes(count)}: ${why}`,
+    ),
   ];
   return `${lines.join("\n")}\n`;
 }

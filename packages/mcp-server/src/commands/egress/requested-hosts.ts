@@ -1,4 +1,11 @@
-import { BudgieError, type EgressCount, type EgressDenial, type EgressReport, type Run } from "@budgie/core";
+import {
+  BudgieError,
+  KNOWN_TELEMETRY,
+  type EgressCount,
+  type EgressDenial,
+  type EgressReport,
+  type Run,
+} from "@budgie/core";
 import { parseAllowedHost } from "@budgie/egress/allow-list";
 
 /** A host that turns requested, and that can be allowed by name. */
@@ -20,7 +27,7 @@ export type RequestedHosts = {
   readonly never: readonly EgressDenial[];
 };
 
-/** Adds up the requested hosts of turns, the most frequent first. */
+/** Adds up the requested hosts of turns, the most frequent first. Refused telemetry is left out: nothing needs it. */
 export function toRequestedHosts(runs: readonly Run[]): RequestedHosts {
   const needed = new Map<string, RequestedHost>();
   const never = new Map<string, EgressDenial>();
@@ -39,8 +46,9 @@ export function toRequestedHosts(runs: readonly Run[]): RequestedHosts {
 
   for (const { agent, egress = NOTHING } of runs) {
     for (const entry of egress.allowed.filter(isName)) need(entry, agent, "allowed");
-    for (const denial of egress.denied.filter(isNameable)) need(denial, agent, "denied");
-    for (const denial of egress.denied.filter((candidate) => !isNameable(candidate))) refuse(denial);
+    const denied = egress.denied.filter(({ why }) => why !== KNOWN_TELEMETRY);
+    for (const denial of denied.filter(isNameable)) need(denial, agent, "denied");
+    for (const denial of denied.filter((candidate) => !isNameable(candidate))) refuse(denial);
   }
   return {
     needed: [...needed.values()].toSorted((a, b) => b.allowed + b.denied - a.allowed - a.denied),

@@ -5,16 +5,21 @@ import type { Host } from "../../process/host.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
 import { toSafeJson } from "../../terminal/safe-json.ts";
 import { createAddressFetch } from "../../agent-servers/address-fetch.ts";
-import { findServers, type UsableServer } from "../../agent-servers/find-servers.ts";
+import { findServers, type McpChoice, type UsableServer } from "../../agent-servers/find-servers.ts";
 import { createUserLogins } from "../../agent-servers/user-logins.ts";
 
-type Options = { readonly name: string; readonly json: boolean };
+type Options = McpChoice & { readonly name: string; readonly json: boolean };
 
 /** Runs `budgie mcp logout`: removes the tokens, and has the authorization server revoke them. Resolves to 1 if it did not. */
-export async function logOutOfServer(config: Config, { json, name }: Options, host: Host): Promise<number> {
-  const removed = await createUserLogins(config, createAddressFetch(findUsable(config, host), host)).logOut(name);
+export async function logOutOfServer(config: Config, options: Options, host: Host): Promise<number> {
+  const { agent, json, name } = options;
+  const usable = findUsable(config, options, host);
+  // Agents may have different servers of one name. A login outlives its entry, so without an agent all of the name are meant.
+  const urls = agent === undefined ? undefined : usable.flatMap(({ server }) => ("url" in server ? [server.url] : []));
+  const removed = await createUserLogins(config, createAddressFetch(usable, host)).logOut(name, { urls });
   if (removed.length === 0) {
-    throw new BudgieError("INPUT_INVALID", `There is no login to an MCP server "${name}".`);
+    const whose = agent === undefined ? "" : ` that the agent "${agent}" may use`;
+    throw new BudgieError("INPUT_INVALID", `There is no login to an MCP server "${name}"${whose}.`);
   }
   if (json) host.stdout.write(toSafeJson(removed.map((login) => ({ name, ...login }))));
   else
@@ -26,12 +31,12 @@ export async function logOutOfServer(config: Config, { json, name }: Options, ho
   return problems.length === 0 ? EXIT.done : EXIT.failed;
 }
 
-/** Finds the servers, whose sections may pin the authorization server's name. An invalid file does not prevent a logout. */
-function findUsable(config: Config, host: Host): readonly UsableServer[] {
+/** Finds the servers, whose sections may pin the authorization server's name. Without an agent, an invalid file does not prevent a logout. */
+function findUsable(config: Config, { agent }: McpChoice, host: Host): readonly UsableServer[] {
   try {
-    return findServers(config, { agent: undefined }, host).flatMap(({ use }) => ("server" in use ? [use] : []));
+    return findServers(config, { agent }, host).flatMap(({ use }) => ("server" in use ? [use] : []));
   } catch (error) {
-    if (error instanceof BudgieError) return [];
+    if (error instanceof BudgieError && agent === undefined) return [];
     throw error;
   }
 }

@@ -19,7 +19,7 @@ type McpActions = {
   readonly tools: (options: Shown & { readonly name: string }) => Promise<void>;
   readonly call: (options: ToolCallArguments) => Promise<void>;
   readonly login: (options: LoginArguments) => Promise<void>;
-  readonly logout: (options: Named) => Promise<void>;
+  readonly logout: (options: Shown & { readonly name: string }) => Promise<void>;
   readonly logs: (options: Named) => Promise<void>;
 };
 
@@ -64,19 +64,15 @@ export function addMcp(program: Command, actions: McpActions): void {
     .action((name: string, { timeout = "5m", ...given }: Given) =>
       actions.login({ name, timeoutMs: parseTimeout(timeout, "--timeout"), ...toShown(given) }),
     );
-  const addNamed = (command: string, description: string, act: (options: Named) => Promise<void>): Command =>
-    mcp
-      .command(command)
-      .argument("<name>", "a server")
-      .description(description)
-      .option("--json", "print JSON")
-      .action((name: string, { json = false }: Given) => act({ name, json }));
-  addNamed("logout", "remove the login to a server, and end its tokens", actions.logout);
-  addNamed(
-    "logs",
-    "print the last lines that a server wrote when these commands or doctor started it last",
-    actions.logs,
-  );
+  add("logout", "remove the login to a server, and end its tokens")
+    .argument("<name>", "a server")
+    .action((name: string, given: Given) => actions.logout({ name, ...toShown(given) }));
+  mcp
+    .command("logs")
+    .argument("<name>", "a server")
+    .description("print the last lines that a server wrote when these commands or doctor started it last")
+    .option("--json", "print JSON")
+    .action((name: string, { json = false }: Given) => actions.logs({ name, json }));
 }
 
 function toShown({ agent, json = false }: Given): Shown {

@@ -1,4 +1,4 @@
-import { sanitizeText, toDurationText, type EgressCount, type Run, type Usage } from "@budgie/core";
+import { sanitizeText, toDurationText, toTargetText, type EgressCount, type Run, type Usage } from "@budgie/core";
 import type { RunRecord } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "../../process/host.ts";
@@ -87,5 +87,5 @@ function toCalls({ mcpCalls = [] }: Run): string | undefined {
 
 function toHosts(counts: readonly EgressCount[] = []): string | undefined {
   if (counts.length === 0) return undefined;
-  return counts.map(({ count, host, port }) => `${host}:${port} (${count})`).join(", ");
+  return counts.map(({ count, ...target }) => `${toTargetText(target)} (${count})`).join(", ");
 }

@@ -1,13 +1,17 @@
-import type { EgressCount, EgressReport } from "@budgie/core";
+import { KNOWN_TELEMETRY, toTargetText, type EgressCount, type EgressReport } from "@budgie/core";
 
 const MOST_IN_TEXT = 10;
 const LONGEST_NAME = 100;
 
-/** Returns the hosts that were denied to a turn, such as `example.com:443 (3 times)`; empty if there were none. */
+/**
+ * Returns the hosts that were denied to a turn, such as `example.com:443 (3 times)`; empty if there were none, or only telemetry, which no
+ * work misses.
+ */
 export function toRefusedText(egress: EgressReport | undefined): string {
   const counts = new Map<string, number>();
-  for (const { count, host, port } of egress?.denied ?? []) {
-    const target = targetText({ host, port });
+  for (const { count, host, port, why } of egress?.denied ?? []) {
+    if (why === KNOWN_TELEMETRY) continue;
+    const target = toTargetText({ host: hostText(host), port });
     counts.set(target, (counts.get(target) ?? 0) + count);
   }
   const names = [...counts].map(([target, count]) => `${target} (${count === 1 ? "once" : `${count} times`})`);
@@ -15,10 +19,11 @@ export function toRefusedText(egress: EgressReport | undefined): string {
   return [...names, ...(rest === 0 ? [] : [`${rest} more`])].join(", ");
 }
 
-/** Returns a host and port for a message. The agent chooses host names, so unusual characters are replaced. */
-function targetText({ host, port }: Pick<EgressCount, "host" | "port">): string {
+/** Returns a host for a message. The agent chooses host names, so unusual characters are replaced. */
+function hostText(host: string): string {
+  if (host === OTHERS.host) return "others";
   const shown = host.replace(/[^\w.:*[\]-]/g, "?");
-  return `${shown.length > LONGEST_NAME ? `${shown.slice(0, LONGEST_NAME)}...` : shown}:${port}`;
+  return shown.length > LONGEST_NAME ? `${shown.slice(0, LONGEST_NAME)}...` : shown;
 }
 
 const MOST_IN_REPORT = 50;

@@ -33,7 +33,8 @@ const CLIENT_TIMEOUTS: readonly ClientTimeout[] = [
   // 60 s unless configured (cline/cline#12576).
   { name: /^Cline$/, deadlineMs: BEFORE_A_MINUTE },
   // GitHub's Copilot CLI: 60 s whatever is configured (github/copilot-cli#1535), or 180 s once the tools changed (#1378).
-  { name: /^github-copilot-developer$/, deadlineMs: BEFORE_A_MINUTE },
+  // It was once called otherwise.
+  { name: /^(?:copilot-cli|github-copilot-developer)$/, deadlineMs: BEFORE_A_MINUTE },
   // Codex: 300 s unless configured (openai/codex#28234), progress or not.
   { name: /^codex-mcp-client$/, deadlineMs: BEFORE_FIVE_MINUTES },
   // Cursor: 300 s (cursor/cursor#3510, name in modelcontextprotocol/csharp-sdk#344).

@@ -14,7 +14,7 @@ const add = (user: InstallUser, ...words: readonly string[]) =>
 describe("budgie agents add", () => {
   it.each(AGENT_PRESET_NAMES)("writes %s into a new file, with which a sandboxed server starts", async (name) => {
     using user = createInstallUser();
-    const preset: AgentPreset = AGENT_PRESETS[name];
+    const { allowPreset, command, sandboxArgs }: AgentPreset = AGENT_PRESETS[name];
 
     const added = await add(user, name);
     const tools = await user.run(["list-tools", "--config", toFile(user), "--agents-dir", user.home]);
@@ -22,8 +22,8 @@ describe("budgie agents add", () => {
     const { agents, ...shared } = read(user);
     expect(added.exitCode).toBe(0);
     expect(added.stdout).toContain(`\nWrote "${toFile(user)}".\n`);
-    expect(shared).toEqual({ sandbox: true, ...(name === "kiro-acp" ? {} : { allowPreset: [preset.allowPreset] }) });
-    expect(agents).toMatchObject({ [name]: { protocol: "acp", command: preset.command } });
+    expect(shared).toEqual({ sandbox: true, ...(name === "kiro-acp" ? {} : { allowPreset: [allowPreset] }) });
+    expect(agents).toMatchObject({ [name]: { protocol: "acp", command, ...(sandboxArgs && { sandboxArgs }) } });
     expect(tools).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`kiro-subagents.${name}\n`) });
   });
 

@@ -1,7 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { AGENT_PRESETS } from "../../../src/agents/agent-presets.ts";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables } from "../../helpers/start-budgie.ts";
+
+const NOT_OF_AN_ENTRY = { allowPreset: undefined, env: undefined, login: undefined, npm: undefined, tried: undefined };
 
 const PROGRAMS_IMAGE = process.env["BUDGIE_TEST_PROGRAMS_IMAGE"] ?? "budgie-programs:latest";
 
@@ -14,6 +17,8 @@ describe("budgie doctor --sandbox with configured agents", () => {
       there: { ...qwen, image: PROGRAMS_IMAGE },
       missing: qwen,
       strange: { ...qwen, command: "no-preset" },
+      boxed: { ...qwen, command: "codex-acp", image: PROGRAMS_IMAGE },
+      written: { ...qwen, ...AGENT_PRESETS.codex, ...NOT_OF_AN_ENTRY, image: PROGRAMS_IMAGE },
       imageless: { ...qwen, image: "budgie-no-such-image:latest" },
     };
     writeFileSync(file, JSON.stringify({ agents }));
@@ -28,6 +33,10 @@ describe("budgie doctor --sandbox with configured agents", () => {
     expect(stdout).toMatch(/^failed {2}agent {6}missing: The image has no "qwen" on its PATH, /m);
     expect(stdout).toMatch(/^failed {2}agent {6}strange: The image has no "no-preset" on its PATH, /m);
     expect(stdout).toMatch(/^failed {2}agent {6}imageless: .*budgie-no-such-image:latest/m);
+    expect(stdout).toMatch(
+      /^note {4}agent {6}boxed: its own sandbox does not work inside budgie's, .*"danger-full-access"/m,
+    );
+    expect(stdout).not.toMatch(/^note .* written: /m);
     // It does not replace the user's own image.
     const todo = `budgie build-image --with qwen    # then name budgie-sandbox:latest in place of ${TEST_IMAGE}`;
     expect(stdout.endsWith(`\nTo do:\n  ${todo}\n`)).toBe(true);

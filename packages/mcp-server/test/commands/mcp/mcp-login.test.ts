@@ -142,6 +142,28 @@ describe("budgie mcp logout", () => {
     await expect(run(["logout", "far"])).rejects.toThrow('There is no login to an MCP server "far".');
   });
 
+  it("is for the server of one agent with --agent", async () => {
+    await using place = await start();
+    await using other = await startMockServer({ authorization: place.authorization, tools: [{ name: "echo" }] });
+    const { run, server, user } = place;
+    const mcp = { far: { run: "host" } };
+    const second = { name: "second", description: "sub-agent: Codes.", mcpServers: { far: { url: other.url } } };
+    user.write(join(user.home, ".kiro/agents/second.json"), JSON.stringify(second));
+    user.write(join(user.project, "budgie.json"), JSON.stringify({ agents: { coder: { mcp }, second: { mcp } } }));
+    for (const agent of ["coder", "second"]) await logIn(user, ["--agent", agent]);
+
+    const logouts = [await run(["logout", "far", "--agent", "second"]), await run(["logout", "far"])];
+
+    expect(logouts.map(({ stdout }) => stdout)).toEqual([
+      `Logged out of "far", ${other.url}\n`,
+      `Logged out of "far", ${server.url}\n`,
+    ]);
+    await expect(run(["logout", "far", "--agent", "second"])).rejects.toThrow(
+      'There is no login to an MCP server "far" that the agent "second" may use.',
+    );
+    await expect(run(["logout", "far", "--agent", "nobody"])).rejects.toMatchObject({ code: "AGENT_NOT_FOUND" });
+  });
+
   it("needs no file that is broken", async () => {
     await using place = await start();
     await logIn(place.user);

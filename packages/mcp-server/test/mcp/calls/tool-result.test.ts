@@ -53,6 +53,22 @@ describe("an answer", () => {
     expect(JSON.stringify(toReplyResult(makeReply(undefined)))).not.toContain("egress");
   });
 
+  it("does not count refused telemetry as work, and still lists it", () => {
+    const telemetry = { ...denied("ab.chatgpt.com", 4), why: "known telemetry" };
+    const other = { allowed: [], denied: [telemetry, denied("evil.test")] };
+
+    expect(warningsOf({ allowed: [], denied: [telemetry] })).toEqual(["Before."]);
+    expect(warningsOf(other)[1]).toContain("refused: evil.test:443 (once). ");
+    expect(toReplyResult(makeReply(other)).structuredContent?.["egress"]).toEqual(other);
+    expect(JSON.stringify(failWith({ allowed: [], denied: [telemetry] }).content)).not.toContain("incomplete");
+  });
+
+  it("names what is no host and port as it was asked for", () => {
+    const egress = { allowed: [], denied: [denied("1.1.1.1:443", 1, 0), denied("(others)", 2, 0)] };
+
+    expect(warningsOf(egress)[1]).toContain("refused: 1.1.1.1:443 (once), others (2 times).");
+  });
+
   it("adds up the denied requests of a host", () => {
     const egress = {
       allowed: [],

@@ -7,6 +7,7 @@ describe("toSoftDeadlineMs", () => {
     ["local-agent-mode-budgie", 50_000],
     ["Zed", 50_000],
     ["Cline", 50_000],
+    ["copilot-cli", 50_000],
     ["github-copilot-developer", 50_000],
     ["codex-mcp-client", 240_000],
     ["cursor-vscode", 240_000],
