@@ -35,16 +35,18 @@ function toRemarks({
   denied = [],
   egress,
   missed = [],
+  moreMissed = 0,
   warnings = [],
 }: Facts): readonly string[] {
   const tools = `The work may be incomplete, as it was refused these tools: ${toNames(denied)}.`;
   const changed = `Have the user look before going on. Files that your machine runs by itself were changed: ${toNames(paths)}.`;
   const earlier = missed.length === 1 ? "stands an earlier answer" : `stand ${missed.length} earlier answers`;
+  const waiting = moreMissed === 0 ? "" : `; ${moreMissed} more wait for the next call`;
   return [
     ...toRefusedRemarks(egress),
     ...(denied.length === 0 ? [] : [tools]),
     ...(paths.length === 0 ? [] : [changed]),
-    ...(missed.length === 0 ? [] : [`Before this ${earlier} of the session that may not have reached you.`]),
+    ...(missed.length === 0 ? [] : [`Before this ${earlier} of the session that may not have reached you${waiting}.`]),
     ...(warnings.length === 0 ? [] : [warnings.join(" ")]),
   ];
 }
