@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Server, type ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
 import type { CallToolResult, Implementation, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { escapeForTerminal } from "../../terminal/printable.ts";
@@ -13,7 +14,7 @@ export type Connection = {
   readonly start: () => Promise<void>;
   /** Sends `notifications/tools/list_changed`. */
   readonly notifyToolListChanged: () => void;
-  /** Aborts every call, ends what the client owns, and resolves when all have ended. */
+  /** Aborts every call, answers it, ends what the client owns, and resolves when all have ended. */
   readonly close: () => Promise<void>;
 };
 
@@ -54,7 +55,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     { capabilities: { tools: { listChanged: true } }, instructions, jsonSchemaValidator: NO_VALIDATOR },
   );
   const clientTools = createTools({ info: () => server.getClientVersion() });
-  const calls = new Set<Promise<CallToolResult>>();
+  const calls = new Map<Promise<CallToolResult>, AbortController>();
+  let isClosing = false;
 
   server.setRequestHandler(listRequest, ({ params: { cursor } = {} }) => {
     // Some clients send an empty cursor with their first request.
@@ -68,9 +70,13 @@ export function createConnection(options: ConnectionOptions): Connection {
     const { onProgress } = progress;
     let drop: (() => void) | undefined;
     const ifDropped = (then: () => void): void => void (drop = then);
-    const call = clientTools.call(params.name, params.arguments, { signal, onProgress, ifDropped });
+    const ending = new AbortController();
+    signal.addEventListener("abort", () => ending.abort(signal.reason), { once: true });
+    if (isClosing) ending.abort();
+    const hooks = { signal: ending.signal, onProgress, ifDropped };
+    const call = clientTools.call(params.name, params.arguments, hooks);
     if (call === undefined) throw invalidParams(`There is no tool "${params.name}".`);
-    calls.add(call);
+    calls.set(call, ending);
     try {
       const result = await call;
       // The SDK does not send the result of a cancelled request.
@@ -104,9 +110,13 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (server.getClientVersion() !== undefined) server.sendToolListChanged().catch(() => undefined);
     },
     async close() {
-      await server.close();
+      isClosing = true;
       clientTools.stop();
-      await Promise.allSettled(calls);
+      for (const ending of calls.values()) ending.abort();
+      await Promise.allSettled(calls.keys());
+      // The SDK sends the results before the next event, unless the client has left.
+      await setImmediate();
+      await server.close();
       await clientTools.close();
     },
   };
