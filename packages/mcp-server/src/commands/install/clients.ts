@@ -103,7 +103,8 @@ export const CLIENTS: Readonly<Record<ClientName, Client>> = {
     servers: "mcp_servers",
     toUserFile: ({ env, home }) => join(toFolder(env["CODEX_HOME"]) ?? join(home, ".codex"), "config.toml"),
     projectFile: join(".codex", "config.toml"),
-    keys: { startup_timeout_sec: 60, tool_timeout_sec: HOUR.seconds },
+    // "codex exec" does not wait for other servers: one that starts slowly is missing, without a word.
+    keys: { required: true, startup_timeout_sec: 60, tool_timeout_sec: HOUR.seconds },
     wantsSafeNames: false,
   },
   gemini: {

@@ -5,7 +5,7 @@ import { isBudgie, serverOf, type Target } from "./edit-servers.ts";
 
 // All keys that install writes are shown for budgie; another server's arguments may contain a password.
 const ALWAYS = ["type"];
-const OF_BUDGIE = ["command", "args", "tools", "timeout", "startup_timeout_sec", "tool_timeout_sec"];
+const OF_BUDGIE = ["command", "args", "tools", "timeout", "required", "startup_timeout_sec", "tool_timeout_sec"];
 const LONGEST_LINE = 200;
 
 /** Returns the diff of two configurations, with the values of other servers masked. */

@@ -7,6 +7,7 @@ import { callRequest, invalidParams, listRequest } from "./request-schemas.ts";
 import { createProgress } from "../calls/progress.ts";
 import { toRunIds } from "../calls/tool-result.ts";
 import type { ClientTools } from "../calls/call-tool.ts";
+import { createToldSessions } from "./told-sessions.ts";
 
 /** One client's MCP session, over any transport. */
 export type Connection = {
@@ -57,6 +58,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   const clientTools = createTools({ info: () => server.getClientVersion() });
   const calls = new Map<Promise<CallToolResult>, AbortController>();
   let isClosing = false;
+  const toldSessions = createToldSessions();
 
   server.setRequestHandler(listRequest, ({ params: { cursor } = {} }) => {
     // Some clients send an empty cursor with their first request.
@@ -68,6 +70,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     const isFull = (): boolean => transport.isFull(requestId);
     const progress = createProgress({ token, send: sendNotification, isFull, heartbeatMs });
     const { onProgress } = progress;
+    toldSessions.name(params.arguments?.["sessionId"]);
     let drop: (() => void) | undefined;
     const ifDropped = (then: () => void): void => void (drop = then);
     const ending = new AbortController();
@@ -80,7 +83,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     try {
       const result = await call;
       // The SDK does not send the result of a cancelled request.
-      if (!signal.aborted) followResult(requestId, toRunIds(result), drop);
+      if (!signal.aborted) followResult(requestId, result, drop);
       return result;
     } catch (error) {
       // A bug in budgie: the client gets the message, and no other place has the stack.
@@ -92,9 +95,16 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   });
 
-  function followResult(requestId: RequestId, runIds: readonly string[], drop: (() => void) | undefined): void {
-    if (runIds.length === 0 && drop === undefined) return;
+  function followResult(requestId: RequestId, result: CallToolResult, drop: (() => void) | undefined): void {
+    const runIds = toRunIds(result);
+    if (runIds.length === 0 && drop === undefined) return toldSessions.tell(result, () => undefined);
+    let isProven = false;
+    toldSessions.tell(result, () => {
+      isProven = true;
+      if (runIds.length > 0) onDelivery(runIds, "delivered");
+    });
     transport.follow(requestId, (state) => {
+      if (isProven) return;
       if (runIds.length > 0) onDelivery(runIds, state);
       if (state === "dropped") drop?.();
     });

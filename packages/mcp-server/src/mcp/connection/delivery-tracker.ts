@@ -16,12 +16,12 @@ export type DeliveryTracker = {
 };
 
 const MOST_FOLLOWED = 100;
-// A cancellation that crosses with its response arrives soon after. A later one comes from a client that has the answer: it
-// reuses one signal, or does not clear its timeout.
-const CROSSING_MS = 5_000;
 
-/** Creates a tracker of the last 100 answers. */
-export function createDeliveryTracker(): DeliveryTracker {
+/**
+ * Creates a tracker of the last 100 answers. A cancellation that crosses with its answer arrives within `crossingMs` of its last write.
+ * A later one comes from a client that has the answer: it reuses one signal, or does not clear its timeout.
+ */
+export function createDeliveryTracker({ crossingMs }: { readonly crossingMs: number }): DeliveryTracker {
   const tracked = new Map<RequestId, TrackedAnswer & { readonly drop: () => void }>();
   return {
     follow(request, tell: (state: DeliveryState) => void) {
@@ -34,7 +34,7 @@ export function createDeliveryTracker(): DeliveryTracker {
           tell("delivered");
         },
         drop() {
-          if (isDropped || performance.now() - deliveredMs > CROSSING_MS) return;
+          if (isDropped || performance.now() - deliveredMs > crossingMs) return;
           isDropped = true;
           tell("dropped");
         },

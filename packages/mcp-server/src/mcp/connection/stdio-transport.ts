@@ -8,9 +8,12 @@ import { createPipedRequests, type PipedRequests } from "./piped-requests.ts";
 /** A transport that knows when piped requests have their answers. */
 export type StdioTransport = ClientTransport & Pick<PipedRequests, "answered">;
 
+// No network delays a cancellation here. opencode cancels every request 200 to 450 ms after its result.
+const CROSSING_MS = 50;
+
 /** Creates the transport over stdin and stdout. It reads nothing before it is started. */
 export function createStdioTransport({ stdin, stdout }: Pick<Host, "stdin" | "stdout">): StdioTransport {
-  const deliveries = createDeliveryTracker();
+  const deliveries = createDeliveryTracker({ crossingMs: CROSSING_MS });
   const requests = createPipedRequests();
   const transport = new StdioServerTransport(stdin, stdout);
 

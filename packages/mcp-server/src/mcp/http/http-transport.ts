@@ -41,6 +41,8 @@ export type HttpTransportOptions = {
 
 // The SSE `retry` time: clients reconnect after it.
 const RETRY_MS = 1000;
+// A cancellation comes in a request of its own, over a network.
+const CROSSING_MS = 5_000;
 
 /** Creates the transport of a session. A server must be connected to it before it handles requests. */
 export function createHttpTransport(options: HttpTransportOptions): HttpTransport {
@@ -48,7 +50,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   const store = createEventStore(limits);
   const pending = createPendingRequests();
   const batchOf = new WeakMap<StoredStream, RequestBatch>();
-  const deliveries = createDeliveryTracker();
+  const deliveries = createDeliveryTracker({ crossingMs: CROSSING_MS });
   const open = new Set<ServerResponse>();
   const listening = new Set<ServerResponse>();
   // The batch whose stream is being written to: the SDK generates stream ids and passes them only to the event store.

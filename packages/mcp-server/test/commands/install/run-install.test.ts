@@ -26,6 +26,15 @@ describe("budgie install", () => {
     else expect(realpathSync(String(command))).toBe(realpathSync(process.execPath));
   });
 
+  it("has Codex refuse to go on without the server, and shows that", async () => {
+    using user = createInstallUser();
+
+    const { stdout } = await user.run(["install", "codex"]);
+
+    expect(toServer(user, "codex")).toMatchObject({ required: true, startup_timeout_sec: 60 });
+    expect(stdout).toMatch(/^\+required = true$/m);
+  });
+
   it.each(BOTH)("is undone by uninstall if %s had no file in scope %s", async (client, scope) => {
     using user = createInstallUser();
     await user.run(["install", client, "--scope", scope]);

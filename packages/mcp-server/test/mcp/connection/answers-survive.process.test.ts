@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { createBudgieUser, toText, waitFor, type BudgieUser, type Served } from "../../helpers/start-budgie.ts";
 
@@ -105,19 +106,25 @@ describe("an answer", () => {
     });
   });
 
-  it("that its client cancelled as it arrived is reported before the session's next one, once", async () => {
+  it("that its client cancelled before it had all of it is reported before the session's next one, once", async () => {
     await using user = await createBudgieUser();
-    const budgie = await user.serve();
-    const { ask, lines } = budgie;
+    const budgie = await user.start();
+    const { ask, child } = budgie;
     const { sessionId } = (await ask("code-reviewer", { prompt: "Hello" })).structuredContent ?? {};
 
+    child.stdout?.pause();
+    // More than a pipe holds, and Node reads ahead.
+    for (const filling of [7775, 7776]) send(budgie, toCall(user, filling, { prompt: `[[say: ${LONG}]]` }));
+    await waitForRuns(user, (all) => all.filter(({ outcome }) => outcome === "answered").length === 3);
     send(budgie, toCall(user, 7777, { prompt: "[[say: Too late.]]", sessionId }));
-    await waitFor(() => lines.some((line) => line.includes('"id":7777')));
+    await waitForRuns(user, (all) => all.filter(({ outcome }) => outcome === "answered").length === 4);
     send(budgie, { method: "notifications/cancelled", params: { requestId: 7777, reason: "too slow" } });
-    const [second, third] = [
-      await ask("code-reviewer", { prompt: "[[say: In time.]]", sessionId }),
-      await ask("code-reviewer", { prompt: "[[say: And on.]]", sessionId }),
-    ];
+    const asking = ask("code-reviewer", { prompt: "[[say: In time.]]", sessionId });
+    // budgie has read what was sent before this call.
+    await waitFor(() => user.kiroCalls()[4]);
+    child.stdout?.resume();
+    const second = await asking;
+    const third = await ask("code-reviewer", { prompt: "[[say: And on.]]", sessionId });
 
     expect(second.content).toMatchObject([
       {
@@ -128,6 +135,20 @@ describe("an answer", () => {
     ]);
     expect(second.structuredContent).toMatchObject({ response: "In time.", missed: [{ response: "Too late." }] });
     expect(third).toMatchObject({ content: [{ text: "And on." }, FACTS], structuredContent: { missed: [] } });
+  });
+
+  it("that told its client the session is not reported again to a client that names it, whenever that cancelled", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.serve();
+    const { ask, lines } = budgie;
+
+    send(budgie, toCall(user, 7777, { prompt: "[[say: Received.]]" }));
+    const line = await waitFor(() => lines.find((one) => one.includes('"id":7777')));
+    send(budgie, { method: "notifications/cancelled", params: { requestId: 7777, reason: "aborted" } });
+    const { sessionId } = (JSON.parse(line) as { result: CallToolResult }).result.structuredContent ?? {};
+    const next = await ask("code-reviewer", { prompt: "[[say: And on.]]", sessionId });
+
+    expect(next).toMatchObject({ content: [{ text: "And on." }, FACTS], structuredContent: { missed: [] } });
   });
 });
 

@@ -9,17 +9,17 @@ describe("createDeliveryTracker", () => {
   it("counts an answer as dropped if its cancellation crosses with it", () => {
     const { answer, cancel, states } = follow();
     answer.delivered();
-    vi.advanceTimersByTime(1_000);
+    vi.advanceTimersByTime(50);
     cancel();
     cancel();
 
     expect(states).toEqual(["delivered", "dropped"]);
   });
 
-  it("counts an answer as delivered if its request is cancelled long after", () => {
+  it("counts an answer as delivered if its request is cancelled later", () => {
     const { answer, cancel, states } = follow();
     answer.delivered();
-    vi.advanceTimersByTime(10_000);
+    vi.advanceTimersByTime(51);
     cancel();
 
     expect(states).toEqual(["delivered"]);
@@ -36,7 +36,7 @@ describe("createDeliveryTracker", () => {
 });
 
 function follow() {
-  const followed = createDeliveryTracker();
+  const followed = createDeliveryTracker({ crossingMs: 50 });
   const states: DeliveryState[] = [];
   const answer = followed.follow(1, (state) => void states.push(state));
   return { answer, states, cancel: () => followed.drop(1) };

@@ -1,6 +1,6 @@
 import { PassThrough, Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createStdioTransport } from "../../../src/mcp/connection/stdio-transport.ts";
 
 type Wrote = (error?: Error) => void;
@@ -24,6 +24,9 @@ function create() {
 }
 
 describe("a response", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+  afterEach(() => void vi.useRealTimers());
+
   it("is delivered once all of it was written, and not earlier", async () => {
     const { answer, follow, deliveries, writes } = create();
     follow(1);
@@ -61,6 +64,20 @@ describe("a response", () => {
     for (const id of [1, 1, 2]) await cancel(id);
 
     expect(deliveries).toEqual(["1 delivered", "1 dropped"]);
+  });
+
+  it("is delivered if its cancellation arrives 200 ms after it, as from opencode", async () => {
+    const { answer, cancel, follow, deliveries, transport, writes } = create();
+    await transport.start();
+    follow(1);
+    const sending = answer(1);
+    writes[0]?.();
+    await sending;
+
+    vi.advanceTimersByTime(200);
+    await cancel(1);
+
+    expect(deliveries).toEqual(["1 delivered"]);
   });
 
   it("is dropped if its cancellation arrives while it is written", async () => {
