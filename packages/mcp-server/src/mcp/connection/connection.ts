@@ -7,6 +7,7 @@ import { callRequest, invalidParams, listRequest } from "./request-schemas.ts";
 import { createProgress } from "../calls/progress.ts";
 import { toRunIds } from "../calls/tool-result.ts";
 import type { ClientTools } from "../calls/call-tool.ts";
+import { discoverRequest, refuseRevision } from "./protocol-revision.ts";
 import { createToldSessions } from "./told-sessions.ts";
 
 /** One client's MCP session, over any transport. */
@@ -60,12 +61,20 @@ export function createConnection(options: ConnectionOptions): Connection {
   let isClosing = false;
   const toldSessions = createToldSessions();
 
-  server.setRequestHandler(listRequest, ({ params: { cursor } = {} }) => {
+  server.setRequestHandler(discoverRequest, (request) => {
+    refuseRevision(request);
+    return {};
+  });
+  server.setRequestHandler(listRequest, (request) => {
+    refuseRevision(request);
+    const { params: { cursor } = {} } = request;
     // Some clients send an empty cursor with their first request.
     if (cursor) throw invalidParams(`There is no page ${JSON.stringify(cursor)}: the first page has all tools.`);
     return { tools: [...clientTools.definitions()] };
   });
-  server.setRequestHandler(callRequest, async ({ params }, { requestId, sendNotification, signal }) => {
+  server.setRequestHandler(callRequest, async (request, { requestId, sendNotification, signal }) => {
+    refuseRevision(request);
+    const { params } = request;
     const token = params._meta?.progressToken;
     const isFull = (): boolean => transport.isFull(requestId);
     const progress = createProgress({ token, send: sendNotification, isFull, heartbeatMs });
@@ -84,7 +93,8 @@ export function createConnection(options: ConnectionOptions): Connection {
       const result = await call;
       // The SDK does not send the result of a cancelled request.
       if (!signal.aborted) followResult(requestId, result, drop);
-      return result;
+      // Some clients read a missing `isError` as unknown.
+      return { isError: false, ...result };
     } catch (error) {
       // A bug in budgie: the client gets the message, and no other place has the stack.
       report(String(error instanceof Error ? error.stack : error));

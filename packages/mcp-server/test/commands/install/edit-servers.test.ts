@@ -34,7 +34,12 @@ describe("an existing server", () => {
 
     expect(toServer(user, "kiro")).toMatchObject({ autoApprove: ["a"], env: mine.env, timeout: 3_600_000 });
     expect(toServer(user, "kiro")?.["args"]).toContain("--sandbox");
-    expect(toServer(user, "codex")).toMatchObject({ enabled: true, env: { A: "b" }, tool_timeout_sec: 3600, required: true });
+    expect(toServer(user, "codex")).toMatchObject({
+      enabled: true,
+      env: { A: "b" },
+      tool_timeout_sec: 3600,
+      required: true,
+    });
     expect(user.read(codex)).toContain("enabled = true # mine\n");
     expect(stdout).not.toContain(SECRET);
   });
