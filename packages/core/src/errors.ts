@@ -49,6 +49,8 @@ export type TurnReport = {
   readonly egress: EgressReport | undefined;
   /** Undelivered answers of earlier turns of the session */
   readonly missed: readonly UndeliveredAnswer[];
+  /** The number of those that a later call brings; left out if there are none */
+  readonly moreMissed?: number | undefined;
   readonly warnings: readonly string[];
   /** The agent's MCP servers that budgie runs; left out if it runs none */
   readonly mcpServers?: readonly McpServerReport[] | undefined;

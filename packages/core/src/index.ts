@@ -66,7 +66,7 @@ export { createTail, readBounded } from "./protocol/bounded-output.ts";
 export { toExitFailure, type ExitContext } from "./protocol/exit-failure.ts";
 export { createOutputFiles, type OutputFiles } from "./protocol/output-files.ts";
 export type { PromptFiles } from "./protocol/prompt-templates.ts";
-export type { BegunRun, FinishedRun, McpCall, Run, RunLog, RunQuery, Usage } from "./runs/run-log.ts";
+export type { BegunRun, FinishedRun, McpCall, Run, RunLog, RunQuery, UndeliveredQuery, Usage } from "./runs/run-log.ts";
 export type {
   KeptProcess,
   OfferedServers,
@@ -124,7 +124,7 @@ export { isHomePath } from "./runner/home-path.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./runner/session-id.ts";
 export { sanitizeText } from "./text/sanitize-text.ts";
 export { parseJson } from "./text/parse-json.ts";
-export { toUndeliveredAnswers } from "./runs/undelivered-answers.ts";
+export { MOST_MISSED, toUndeliveredAnswers, type UndeliveredAnswers } from "./runs/undelivered-answers.ts";
 export type { TurnPhase } from "./queue/turn-queue.ts";
 export type { Reply, RunTurn, TurnHooks, TurnProgress, TurnRequest } from "./turn/turn.ts";
 export { DEFAULT_MAX_QUEUED, toTurnLimits, type TurnLimits, type TurnLimitWishes } from "./queue/turn-limits.ts";

@@ -1,7 +1,6 @@
 import {
   createMemoryRunLog,
   toUndeliveredAnswers,
-  type UndeliveredAnswer,
   type Owner,
   type Run,
   type RunLog,
@@ -9,6 +8,7 @@ import {
 } from "@budgie/core";
 
 import { findRuns } from "./find-runs.ts";
+import { findUndelivered } from "./find-undelivered.ts";
 import { DEFAULT_RETENTION, type Retention } from "./prune-runs.ts";
 import { createPruning } from "./pruning.ts";
 import type { Database } from "./sqlite.ts";
@@ -73,9 +73,11 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
       await spare.dropped(ids);
       await attempt((database) => writeDelivery(database, ids, "dropped"));
     },
-    async undelivered(session) {
-      const kept = state.exists() ? await attempt((database) => findUndelivered(database, session)) : [];
-      return [...(kept ?? []), ...(await spare.undelivered(session))];
+    async undelivered(query) {
+      const kept = state.exists() ? await attempt((database) => findUndelivered(database, query)) : undefined;
+      const unkept = await spare.undelivered(query);
+      if (kept === undefined) return unkept;
+      return toUndeliveredAnswers([...kept.missed, ...unkept.missed], kept.moreMissed + unkept.moreMissed);
     },
     async recent(query) {
       const kept = state.exists() ? await attempt((database) => findRuns(database, owner, query)) : [];
@@ -89,25 +91,6 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
       state.close();
     },
   };
-}
-
-// Each may have some megabytes.
-const MOST_UNDELIVERED = 8;
-
-function findUndelivered(
-  database: Database,
-  { agent, sessionId }: { readonly agent: string; readonly sessionId: string },
-) {
-  const rows = database.all(
-    `SELECT id, ended, text FROM runs JOIN answers ON run = number
-      WHERE session = ? AND agent = ? AND delivered = 0 AND outcome = 'answered' ORDER BY number LIMIT ?`,
-    sessionId,
-    agent,
-    MOST_UNDELIVERED,
-  );
-  return toUndeliveredAnswers(
-    rows.map(({ ended, id, text }) => ({ id: String(id), endedMs: Number(ended), answer: String(text) })),
-  ) satisfies readonly UndeliveredAnswer[];
 }
 
 function toNewest(runs: readonly Run[], { limit }: RunQuery): readonly Run[] {

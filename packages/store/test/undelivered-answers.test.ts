@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { createMemoryRunLog } from "@budgie/core";
 import { createFolder, makeRun, open, openArchive, toCaller } from "./helpers.ts";
 
+const NONE = { missed: [], moreMissed: 0 };
+
 describe.each([
   ["in a file", (folder: string) => open(folder)],
   ["in memory", () => createMemoryRunLog()],
@@ -16,9 +18,12 @@ describe.each([
     const missed = await log.undelivered(toCaller(run));
     await log.delivered([run.id, "of nobody"]);
 
-    expect(before).toEqual([]);
-    expect(missed).toEqual([{ runId: run.id, response: "Grüße", when: "2026-01-02T03:04:05.000Z" }]);
-    expect(await log.undelivered(toCaller(run))).toEqual([]);
+    expect(before).toEqual(NONE);
+    expect(missed).toEqual({
+      missed: [{ runId: run.id, response: "Grüße", when: "2026-01-02T03:04:05.000Z" }],
+      moreMissed: 0,
+    });
+    expect(await log.undelivered(toCaller(run))).toEqual(NONE);
     expect(await log.recent({ limit: 1 })).toMatchObject([{ delivered: true, answerBytes: 7 }]);
   });
 
@@ -30,7 +35,7 @@ describe.each([
 
     await log.dropped([run.id]);
 
-    expect(await log.undelivered(toCaller(run))).toMatchObject([{ runId: run.id }]);
+    expect(await log.undelivered(toCaller(run))).toMatchObject({ missed: [{ runId: run.id }] });
   });
 
   it("is reported to its own session with its own agent, the oldest first", async () => {
@@ -42,24 +47,36 @@ describe.each([
     }
     await log.finish(makeRun({ sessionId: first.sessionId, outcome: "TIMED_OUT", answer: undefined }));
 
-    const missed = await log.undelivered(toCaller(first));
+    const all = await log.undelivered(toCaller(first));
+    const others = await log.undelivered({ ...toCaller(first), except: first.id });
 
-    expect(missed.map(({ runId }) => runId)).toEqual([first.id, second.id]);
+    expect(all.missed.map(({ runId }) => runId)).toEqual([first.id, second.id]);
+    expect(others).toMatchObject({ missed: [{ runId: second.id }], moreMissed: 0 });
   });
 
-  it("is reported with others as far as they fit into one message, and one at least", async () => {
-    const log = create(createFolder());
-    const answer = "x".repeat(600_000);
-    const large = makeRun({ answer: answer.repeat(3) });
-    const second = makeRun({ sessionId: large.sessionId, answer });
-    for (const run of [large, second]) await log.finish(run);
+  it.each([
+    ["of 99 kB", "x".repeat(99_000), 2],
+    ["of 60 kB with quotation marks, which take twice the room", '"'.repeat(60_000), 1],
+    ["that alone is larger", "x".repeat(600_000), 1],
+    ["of a few bytes", "x", 8],
+  ])(
+    "%s is reported with others as far as they fit into one message, and the rest is counted",
+    async (_, answer, fit) => {
+      const log = create(createFolder());
+      const { sessionId } = makeRun();
+      const runs = Array.from({ length: 10 }, () => makeRun({ sessionId, answer }));
+      for (const run of runs) await log.finish(run);
+      const caller = toCaller(makeRun({ sessionId }));
 
-    const missed = await log.undelivered(toCaller(large));
-    await log.delivered([large.id]);
+      const { missed, moreMissed } = await log.undelivered(caller);
+      await log.delivered(missed.map(({ runId }) => runId));
+      const next = await log.undelivered(caller);
 
-    expect(missed.map(({ runId }) => runId)).toEqual([large.id]);
-    expect(await log.undelivered(toCaller(large))).toMatchObject([{ runId: second.id }]);
-  });
+      expect(missed.map(({ runId }) => runId)).toEqual(runs.slice(0, fit).map(({ id }) => id));
+      expect(moreMissed).toBe(10 - fit);
+      expect(next.missed[0]?.runId).toBe(runs[fit]?.id);
+    },
+  );
 });
 
 describe("answers in the run log", () => {
@@ -75,7 +92,7 @@ describe("answers in the run log", () => {
     await next.delivered([run.id]);
     next.close();
 
-    expect(missed).toMatchObject([{ runId: run.id }]);
+    expect(missed).toMatchObject({ missed: [{ runId: run.id }] });
     expect(await openArchive(stateDir).find(run.id)).toMatchObject({ answer: "Grüße", delivered: true });
   });
 
@@ -88,7 +105,7 @@ describe("answers in the run log", () => {
     const missed = await log.undelivered(toCaller(run));
     log.close();
 
-    expect(missed).toEqual([]);
+    expect(missed).toEqual(NONE);
     expect(await openArchive(stateDir).find(run.id)).toMatchObject({ answer: undefined, answerBytes: 7 });
   });
 });

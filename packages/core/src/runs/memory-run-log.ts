@@ -40,11 +40,12 @@ export function createMemoryRunLog(): RunLog {
     },
     delivered: async (ids) => mark(ids, true),
     dropped: async (ids) => mark(ids, false),
-    async undelivered({ agent, sessionId }) {
-      const found = [...kept.values()].flatMap(({ answer, run }) => {
-        const isOfSession = run.agent === agent && run.sessionId === sessionId;
-        if (!isOfSession || run.delivered || answer === undefined || run.endedMs === undefined) return [];
-        return [{ id: run.id, endedMs: run.endedMs, answer }];
+    async undelivered({ agent, except, sessionId }) {
+      const found = [...kept.values()].flatMap(({ answer: response, run }) => {
+        const { delivered, endedMs, id } = run;
+        const isAsked = run.agent === agent && run.sessionId === sessionId && id !== except;
+        if (!isAsked || delivered || response === undefined || endedMs === undefined) return [];
+        return [{ runId: id, response, when: new Date(endedMs).toISOString() }];
       });
       return toUndeliveredAnswers(found);
     },

@@ -1,7 +1,8 @@
-import type { ErrorCode, UndeliveredAnswer } from "../errors.ts";
+import type { ErrorCode } from "../errors.ts";
 import type { EgressReport } from "../egress.ts";
 import type { Isolation } from "../owners/owner-record.ts";
 import type { Exit } from "../runner/runner.ts";
+import type { UndeliveredAnswers } from "./undelivered-answers.ts";
 
 /** The facts about a turn when it begins. */
 export type BegunRun = {
@@ -75,6 +76,13 @@ export type RunQuery = {
   readonly sessionId?: string | undefined;
 };
 
+export type UndeliveredQuery = {
+  readonly agent: string;
+  readonly sessionId: string;
+  /** The run whose own answer is in the same message; default none */
+  readonly except?: string | undefined;
+};
+
 /** The log of turns. No function rejects: a turn does not fail because it could not be recorded. */
 export type RunLog = {
   /** Records the start of a turn, or updates what is known about it. */
@@ -86,10 +94,7 @@ export type RunLog = {
   /** Records that a client discarded these turns' answers, because it had cancelled its calls. */
   readonly dropped: (ids: readonly string[]) => Promise<void>;
   /** Finds the undelivered answers of a session, the oldest first, and no more than fit into one message. */
-  readonly undelivered: (session: {
-    readonly agent: string;
-    readonly sessionId: string;
-  }) => Promise<readonly UndeliveredAnswer[]>;
+  readonly undelivered: (query: UndeliveredQuery) => Promise<UndeliveredAnswers>;
   /** Finds the last turns, the newest first. */
   readonly recent: (query: RunQuery) => Promise<readonly Run[]>;
 };

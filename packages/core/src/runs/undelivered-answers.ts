@@ -1,19 +1,29 @@
 import type { UndeliveredAnswer } from "../errors.ts";
-import type { FinishedRun } from "./run-log.ts";
 
-// Clients close the connection on a message of 10 MiB, and each answer is in the message twice.
-const MOST_BYTES = 1024 * 1024;
+/** The undelivered answers of a session that one message brings, the oldest first. */
+export type UndeliveredAnswers = {
+  readonly missed: readonly UndeliveredAnswer[];
+  /** The number of those that wait for a later message */
+  readonly moreMissed: number;
+};
 
-/** Returns the first answers of these turns that fit into one message, and at least one. The next message has the rest. */
-export function toUndeliveredAnswers(
-  runs: Iterable<Pick<FinishedRun, "endedMs" | "id"> & { readonly answer: string }>,
-): readonly UndeliveredAnswer[] {
-  const missed: UndeliveredAnswer[] = [];
+/** The most answers in one message. */
+export const MOST_MISSED = 8;
+// The Python SDK ends the stream of a message over 1 MiB. Each answer is in it twice, and the turn's own, of up to 100 kB, too.
+const MOST_BYTES = 200_000;
+
+/** Returns the first answers that fit into one message beside the turn's own, and at least one. `further` wait besides them. */
+export function toUndeliveredAnswers(answers: readonly UndeliveredAnswer[], further = 0): UndeliveredAnswers {
   let bytes = 0;
-  for (const { answer, endedMs, id } of runs) {
-    bytes += Buffer.byteLength(answer);
-    if (missed.length > 0 && bytes > MOST_BYTES) break;
-    missed.push({ runId: id, response: answer, when: new Date(endedMs).toISOString() });
-  }
-  return missed;
+  const beyond = answers.findIndex(({ response }, index) => {
+    bytes += toJsonBytes(response);
+    return index === MOST_MISSED || (index > 0 && bytes > MOST_BYTES);
+  });
+  const missed = beyond === -1 ? answers : answers.slice(0, beyond);
+  return { missed, moreMissed: answers.length - missed.length + further };
+}
+
+/** Returns the size in a message, where quotation marks and line ends take two bytes. */
+function toJsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
 }

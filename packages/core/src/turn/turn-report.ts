@@ -103,15 +103,14 @@ export function withUndelivered<Answer extends { readonly runId: string }>(
   log: RunLog,
   caller: Caller,
   turn: () => Promise<Answer>,
-): Promise<Answer & Pick<TurnReport, "missed">> {
+): Promise<Answer & Pick<TurnReport, "missed" | "moreMissed">> {
   // Read after the turn, because the answer of a turn that it waited for may still have been on its way.
   return withReport(turn, async (outcome) => {
-    if (!(outcome instanceof BudgieError)) {
-      const missed = await log.undelivered(caller);
-      return { missed: missed.filter(({ runId }) => runId !== outcome.runId) };
-    }
     // The caller named another agent or directory than the session's, so the answers may not be for it.
-    return { missed: outcome.code === "INPUT_INVALID" ? [] : await log.undelivered(caller) };
+    if (outcome instanceof BudgieError && outcome.code === "INPUT_INVALID") return { missed: [] };
+    const except = outcome instanceof BudgieError ? undefined : outcome.runId;
+    const { missed, moreMissed } = await log.undelivered({ ...caller, except });
+    return moreMissed === 0 ? { missed } : { missed, moreMissed };
   });
 }
 

@@ -22,6 +22,21 @@ describe("an undelivered answer of a session", () => {
     expect(third).toMatchObject({ response: "Answer 3.", missed: [] });
   });
 
+  it("is counted if it does not fit into the next answer's message", async () => {
+    const { runLog, runTurn } = create({ text: "x".repeat(99_000) });
+    const { sessionId } = await runTurn(TURN);
+    const turn = { ...TURN, sessionId };
+    for (let more = 0; more < 3; more++) await runTurn(turn);
+
+    const fifth = await runTurn(turn);
+    await runLog.delivered([fifth.runId, ...fifth.missed.map(({ runId }) => runId)]);
+    const sixth = await runTurn(turn);
+
+    expect(fifth).toMatchObject({ missed: { length: 2 }, moreMissed: 2 });
+    expect(sixth.missed).toHaveLength(2);
+    expect(sixth).not.toHaveProperty("moreMissed");
+  });
+
   it("is reported with the session's next failure", async () => {
     const { runTurn } = create({ fails: (turn) => turn === 2 });
     const { runId, sessionId } = await runTurn(TURN);
@@ -69,15 +84,20 @@ describe("an undelivered answer of a session", () => {
   });
 });
 
-type Options = { readonly fails?: (turn: number) => boolean; readonly runLog?: ReturnType<typeof createMemoryRunLog> };
+type Options = {
+  readonly fails?: (turn: number) => boolean;
+  readonly runLog?: ReturnType<typeof createMemoryRunLog>;
+  /** Follows the turn's number in each answer */
+  readonly text?: string;
+};
 
-function create({ fails = () => false, runLog = createMemoryRunLog() }: Options = {}) {
+function create({ fails = () => false, runLog = createMemoryRunLog(), text = "" }: Options = {}) {
   let turns = 0;
   const protocol: Protocol = async ({ directory, session }) => {
     const child = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "" });
     const exit = await child.exit;
     if (fails(++turns)) throw new BudgieError("AGENT_FAILED", "It failed.");
-    return { response: `Answer ${turns}.`, file: undefined, exit, denied: [], warnings: [] };
+    return { response: `Answer ${turns}.${text}`, file: undefined, exit, denied: [], warnings: [] };
   };
   const runTurn = createRunTurn({
     agents: () => [AGENT, { ...AGENT, name: "other" }],

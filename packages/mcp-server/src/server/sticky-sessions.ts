@@ -52,12 +52,12 @@ export function withStickySessions(runTurn: RunTurn): RunTurn {
     } catch (error) {
       if (sessionId === undefined || !isSessionNotFound(error)) throw error;
       // The session ended before this call started anything. Its undelivered answers come with the new session's reply.
-      const { missed: undelivered = [] } = error.report;
+      const { missed: undelivered = [], moreMissed = 0 } = error.report;
       return withReport(
         () => run(key, { ...request, sessionId: undefined }, hooks),
         (outcome) => {
-          const { missed = [] } = outcome instanceof BudgieError ? outcome.report : outcome;
-          return { missed: [...undelivered, ...missed] };
+          const { missed = [], warnings = [] } = outcome instanceof BudgieError ? outcome.report : outcome;
+          return { missed: [...undelivered, ...missed], warnings: [...warnings, ...toHints(sessionId, moreMissed)] };
         },
       );
     }
@@ -87,6 +87,15 @@ const ENDINGS: ReadonlySet<BudgieError["code"]> = new Set(["SESSION_NOT_FOUND", 
 
 function isSessionNotFound(error: unknown): error is BudgieError {
   return error instanceof BudgieError && error.code === "SESSION_NOT_FOUND";
+}
+
+/** Tells where the answers are that no later call brings, because the client's calls go to another session now. */
+function toHints(sessionId: string, moreMissed: number): readonly string[] {
+  if (moreMissed === 0) return [];
+  const ls = `"budgie runs ls --session ${sessionId}"`;
+  return [
+    `${moreMissed} more answers of the ended session did not fit: ${ls} lists them, and "budgie runs show" prints one.`,
+  ];
 }
 
 /** Adds a hint to the message, because leaving the id out does not begin a new session here. */

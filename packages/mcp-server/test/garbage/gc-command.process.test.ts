@@ -44,7 +44,7 @@ describe("budgie gc", () => {
     );
     expect(isAlive(dead.agent)).toBe(false);
     expect(readdirSync(user.sessionsDir).map((name) => join(user.sessionsDir, name))).toEqual([live.folder]);
-    expect((await live.budgie.ask("code-reviewer", { prompt: "Hello" })).isError).toBeUndefined();
+    expect((await live.budgie.ask("code-reviewer", { prompt: "Hello" })).isError).toBe(false);
   });
 
   it("removes nothing in a dry run", async () => {

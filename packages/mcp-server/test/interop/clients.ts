@@ -75,10 +75,18 @@ export function toInteropPath(path: string): string {
   return fileURLToPath(new URL(`../../../../interop/${path}`, import.meta.url));
 }
 
-/** Fails before the tests if clients are missing, or have other versions than the lock file says. */
+// What scripts/interop-clients copies when it has provided the clients
+const INSTALLED: Readonly<Record<string, readonly string[]>> = {
+  "node_modules/.installed.json": ["package-lock.json"],
+  "node_modules/.python/.installed": ["python/requirements.txt"],
+  "node_modules/.go/.installed": ["go/go.mod", "go/go.sum", "go/main.go"],
+};
+
+/** Fails before the tests if clients are missing, or have other versions than the lock files say. */
 export function setup(): void {
-  const [wanted, installed] = ["package-lock.json", "node_modules/.installed.json"].map(readOrNothing);
-  if (wanted === installed) return;
+  const isMissing = ([copy, files]: [string, readonly string[]]): boolean =>
+    readOrNothing(copy) !== files.map(readOrNothing).join("");
+  if (!Object.entries(INSTALLED).some(isMissing)) return;
   throw new Error('The clients that budgie is tested with are not installed. Run "scripts/interop-clients" first.');
 }
 

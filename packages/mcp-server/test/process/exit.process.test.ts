@@ -4,34 +4,36 @@ import { describe, expect, it } from "vitest";
 import { isAlive } from "@budgie/testkit";
 import { createBudgieUser, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
 
-type Ending = readonly [what: string, end: (budgie: Budgie) => void];
+type Ending = readonly [what: string, end: (budgie: Budgie) => void, answer: object | undefined];
 
+const CANCELLED = { isError: true, structuredContent: { code: "CANCELLED" } };
 const ENDINGS: readonly Ending[] = [
-  ["stdin ends", ({ child }) => void child.stdin?.end()],
-  ["SIGTERM comes", ({ child }) => void child.kill("SIGTERM")],
-  ["SIGINT comes", ({ child }) => void child.kill("SIGINT")],
-  ["SIGHUP comes", ({ child }) => void child.kill("SIGHUP")],
+  // Its client has left.
+  ["stdin ends", ({ child }) => void child.stdin?.end(), undefined],
+  ["SIGTERM comes", ({ child }) => void child.kill("SIGTERM"), CANCELLED],
+  ["SIGINT comes", ({ child }) => void child.kill("SIGINT"), CANCELLED],
+  ["SIGHUP comes", ({ child }) => void child.kill("SIGHUP"), CANCELLED],
 ];
 
 // Once the file exists, the agent ignores signals; before, a signal would end it.
 const DEAF = "[[write deaf: yes]][[fault hang]]";
 
 /** Starts one working agent and one idle session. */
-async function startWork(user: BudgieUser, prompt: string): Promise<{ budgie: Budgie; agent: number }> {
+async function startWork(user: BudgieUser, prompt: string) {
   const budgie = await user.start();
   await budgie.ask("code-reviewer", { prompt: "Hello" });
-  budgie.ask("code-reviewer", { prompt }).catch(() => undefined);
+  const answer = budgie.ask("code-reviewer", { prompt }).catch(() => undefined);
   const { pid } = await waitFor(() => user.kiroCalls()[1]);
   if (prompt === DEAF) await waitFor(() => existsSync(join(user.workspace, "deaf")));
-  return { budgie, agent: pid };
+  return { answer, budgie, agent: pid };
 }
 
 const listLocks = ({ host }: BudgieUser) => readdirSync(join(host.home, ".local", "state", "budgie", "owners"));
 
 describe("budgie", () => {
-  it.each(ENDINGS)("ends its agents and removes its sessions when %s", async (_what, end) => {
+  it.each(ENDINGS)("ends its agents and removes its sessions when %s", async (_what, end, expected) => {
     await using user = await createBudgieUser();
-    const { agent, budgie } = await startWork(user, "[[sleep 60000]]");
+    const { agent, answer, budgie } = await startWork(user, "[[sleep 60000]]");
     const sessionsBefore = readdirSync(user.sessionsDir).length;
 
     end(budgie);
@@ -43,6 +45,8 @@ describe("budgie", () => {
     expect(readdirSync(user.sessionsDir)).toEqual([]);
     expect(listLocks(user)).toEqual([]);
     expect(budgie.stderr()).not.toContain("clean up");
+    if (expected === undefined) expect(await answer).toBeUndefined();
+    else expect(await answer).toMatchObject(expected);
   });
 
   it("treats a closed stdout as a disconnected client", async () => {

@@ -100,7 +100,7 @@ describe("withStickySessions", () => {
     const sticky = withStickySessions(runTurn);
     const missed = [{ runId: "r", response: "late", when: "then" }];
     const first = await ask(sticky);
-    fails = [toError("SESSION_NOT_FOUND", undefined, missed)];
+    fails = [new BudgieError("SESSION_NOT_FOUND", "It ended.", { report: { missed, moreMissed: 3 } })];
     const second = await ask(sticky, { prompt: "Go on." });
 
     expect(requests.slice(1)).toMatchObject([
@@ -108,6 +108,9 @@ describe("withStickySessions", () => {
       { prompt: "Go on.", sessionId: undefined },
     ]);
     expect(second.missed).toEqual(missed);
+    expect(second.warnings).toEqual([
+      `3 more answers of the ended session did not fit: "budgie runs ls --session ${first.sessionId}" lists them, and "budgie runs show" prints one.`,
+    ]);
     expect((await ask(sticky)).sessionId).toBe(second.sessionId);
   });
 

@@ -54,7 +54,7 @@ function toPrinted(response: string, { columns }: Host): string {
   return columns === undefined ? response : sanitizeText(response);
 }
 
-function printMissed({ missed = [] }: FailureReport, host: Host): void {
+function printMissed({ missed = [], moreMissed = 0 }: FailureReport, host: Host): void {
   for (const { response, when } of missed) {
     reportAnswer(
       `An earlier answer of this session, of ${when}, that no client is known to have received:`,
@@ -62,6 +62,7 @@ function printMissed({ missed = [] }: FailureReport, host: Host): void {
       host,
     );
   }
+  if (moreMissed > 0) host.report(`${moreMissed} more wait for the session's next turn.`);
 }
 
 /** Reports an answer, with a mark before each line, so that none of them looks like one of budgie's. */

@@ -35,18 +35,25 @@ function toRemarks({
   denied = [],
   egress,
   missed = [],
+  moreMissed,
   warnings = [],
 }: Facts): readonly string[] {
   const tools = `The work may be incomplete, as it was refused these tools: ${toNames(denied)}.`;
   const changed = `Have the user look before going on. Files that your machine runs by itself were changed: ${toNames(paths)}.`;
-  const earlier = missed.length === 1 ? "stands an earlier answer" : `stand ${missed.length} earlier answers`;
   return [
     ...toRefusedRemarks(egress),
     ...(denied.length === 0 ? [] : [tools]),
     ...(paths.length === 0 ? [] : [changed]),
-    ...(missed.length === 0 ? [] : [`Before this ${earlier} of the session that may not have reached you.`]),
+    ...toMissedRemarks(missed.length, moreMissed),
     ...(warnings.length === 0 ? [] : [warnings.join(" ")]),
   ];
+}
+
+function toMissedRemarks(count: number, more = 0): readonly string[] {
+  if (count === 0) return [];
+  const earlier = count === 1 ? "stands an earlier answer" : `stand ${count} earlier answers`;
+  const waiting = more === 0 ? "" : `; ${more} more wait for the next call`;
+  return [`Before this ${earlier} of the session that may not have reached you${waiting}.`];
 }
 
 /** Returns names that an agent chose, in quotes if one could be taken for more than a name. */

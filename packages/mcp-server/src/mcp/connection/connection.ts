@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { Server, type ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
 import type { CallToolResult, Implementation, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { escapeForTerminal } from "../../terminal/printable.ts";
@@ -6,6 +7,7 @@ import { callRequest, invalidParams, listRequest } from "./request-schemas.ts";
 import { createProgress } from "../calls/progress.ts";
 import { toRunIds } from "../calls/tool-result.ts";
 import type { ClientTools } from "../calls/call-tool.ts";
+import { discoverRequest, refuseRevision } from "./protocol-revision.ts";
 import { createToldSessions } from "./told-sessions.ts";
 
 /** One client's MCP session, over any transport. */
@@ -14,7 +16,7 @@ export type Connection = {
   readonly start: () => Promise<void>;
   /** Sends `notifications/tools/list_changed`. */
   readonly notifyToolListChanged: () => void;
-  /** Aborts every call, ends what the client owns, and resolves when all have ended. */
+  /** Aborts every call, answers it, ends what the client owns, and resolves when all have ended. */
   readonly close: () => Promise<void>;
 };
 
@@ -55,15 +57,24 @@ export function createConnection(options: ConnectionOptions): Connection {
     { capabilities: { tools: { listChanged: true } }, instructions, jsonSchemaValidator: NO_VALIDATOR },
   );
   const clientTools = createTools({ info: () => server.getClientVersion() });
-  const calls = new Set<Promise<CallToolResult>>();
+  const calls = new Map<Promise<CallToolResult>, AbortController>();
+  let isClosing = false;
   const toldSessions = createToldSessions();
 
-  server.setRequestHandler(listRequest, ({ params: { cursor } = {} }) => {
+  server.setRequestHandler(discoverRequest, (request) => {
+    refuseRevision(request);
+    return {};
+  });
+  server.setRequestHandler(listRequest, (request) => {
+    refuseRevision(request);
+    const { params: { cursor } = {} } = request;
     // Some clients send an empty cursor with their first request.
     if (cursor) throw invalidParams(`There is no page ${JSON.stringify(cursor)}: the first page has all tools.`);
     return { tools: [...clientTools.definitions()] };
   });
-  server.setRequestHandler(callRequest, async ({ params }, { requestId, sendNotification, signal }) => {
+  server.setRequestHandler(callRequest, async (request, { requestId, sendNotification, signal }) => {
+    refuseRevision(request);
+    const { params } = request;
     const token = params._meta?.progressToken;
     const isFull = (): boolean => transport.isFull(requestId);
     const progress = createProgress({ token, send: sendNotification, isFull, heartbeatMs });
@@ -71,14 +82,19 @@ export function createConnection(options: ConnectionOptions): Connection {
     toldSessions.name(params.arguments?.["sessionId"]);
     let drop: (() => void) | undefined;
     const ifDropped = (then: () => void): void => void (drop = then);
-    const call = clientTools.call(params.name, params.arguments, { signal, onProgress, ifDropped });
+    const ending = new AbortController();
+    signal.addEventListener("abort", () => ending.abort(signal.reason), { once: true });
+    if (isClosing) ending.abort();
+    const hooks = { signal: ending.signal, onProgress, ifDropped };
+    const call = clientTools.call(params.name, params.arguments, hooks);
     if (call === undefined) throw invalidParams(`There is no tool "${params.name}".`);
-    calls.add(call);
+    calls.set(call, ending);
     try {
       const result = await call;
       // The SDK does not send the result of a cancelled request.
       if (!signal.aborted) followResult(requestId, result, drop);
-      return result;
+      // Some clients read a missing `isError` as unknown.
+      return { isError: false, ...result };
     } catch (error) {
       // A bug in budgie: the client gets the message, and no other place has the stack.
       report(String(error instanceof Error ? error.stack : error));
@@ -114,9 +130,13 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (server.getClientVersion() !== undefined) server.sendToolListChanged().catch(() => undefined);
     },
     async close() {
-      await server.close();
+      isClosing = true;
       clientTools.stop();
-      await Promise.allSettled(calls);
+      for (const ending of calls.values()) ending.abort();
+      await Promise.allSettled(calls.keys());
+      // The SDK sends the results before the next event, unless the client has left.
+      await setImmediate();
+      await server.close();
       await clientTools.close();
     },
   };

@@ -22,7 +22,8 @@ export type StdioServerOptions = {
 export function createStdioServer({ connect, host, onClientClosed }: StdioServerOptions): ToolServer {
   const transport = createStdioTransport(host);
   const connection = connect(transport, onClientClosed);
-  const onInputEnd = (): void => void transport.answered().then(onClientClosed);
+  // Closed first: a client that closes stdin waits for no answers of the calls that this ends.
+  const onInputEnd = (): void => void transport.answered().then(() => transport.close());
   return {
     async start() {
       // The SDK's transport handles neither the end of stdin nor errors of stdout.

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";
+import { isInitializeRequest, isJSONRPCRequest } from "@modelcontextprotocol/sdk/types.js";
+import { toRevisionError } from "../connection/protocol-revision.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import type { HttpSession, HttpSessions } from "./http-sessions.ts";
 import { readBody } from "./read-body.ts";
@@ -81,7 +82,7 @@ async function answerPost(
   const body = parseJson(bytes);
   if (body === undefined) return refuse(response, NO_JSON);
   // Some clients send other requests before `initialize`; these must not create a session.
-  if (known === undefined && !isInitializeRequest(body)) return refuse(response, NO_ID);
+  if (known === undefined && !isInitializeRequest(body)) return refuse(response, toUnbegun(body));
   const session = known ?? (await sessions.begin());
   return session === undefined ? refuse(response, toTooMany(limits)) : session.handle({ request, response, body });
 }
@@ -110,6 +111,13 @@ const NO_ID: Refusal = {
   message: "The header Mcp-Session-Id is missing, and this is not an initialize request.",
 };
 const NO_JSON: Refusal = { status: 400, code: -32_700, message: "Parse error: the request is not JSON." };
+
+/** Returns the refusal of a request that neither names a session nor begins one. */
+function toUnbegun(body: unknown): Refusal {
+  if (!isJSONRPCRequest(body)) return NO_ID;
+  const error = toRevisionError(body);
+  return error === undefined ? NO_ID : { status: 400, id: body.id, ...error };
+}
 
 function toWrongMethod(allowed: string): Refusal {
   return { status: 405, message: `Only ${allowed} can be used here.`, headers: { allow: allowed } };

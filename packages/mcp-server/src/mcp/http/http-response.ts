@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 
 /** An error response to an HTTP request. */
 export type Refusal = {
@@ -7,11 +8,15 @@ export type Refusal = {
   readonly headers?: OutgoingHttpHeaders;
   /** The JSON-RPC error code; default a generic one */
   readonly code?: number;
+  readonly data?: unknown;
+  /** The id of the refused JSON-RPC request; default unknown */
+  readonly id?: RequestId;
 };
 
 /** Sends an error as a JSON-RPC response, which MCP clients can read. */
-export function refuse(response: ServerResponse, { code = -32_000, headers = {}, message, status }: Refusal): void {
-  sendJson(response, { status, headers, body: { jsonrpc: "2.0", error: { code, message }, id: null } });
+export function refuse(response: ServerResponse, refusal: Refusal): void {
+  const { code = -32_000, data, headers = {}, id = null, message, status } = refusal;
+  sendJson(response, { status, headers, body: { jsonrpc: "2.0", error: { code, message, data }, id } });
 }
 
 type JsonAnswer = {

@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage } from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { isIPv6, type AddressInfo } from "node:net";
 import { BudgieError } from "@budgie/core";
 import type { ToolServer } from "../connection/stdio-server.ts";
@@ -43,7 +44,10 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
     connectionsCheckingInterval: Math.min(limits.headersMs, 5000),
   });
   server.on("connection", connections.take);
+  const open = new Set<ServerResponse>();
   server.on("request", (request, response) => {
+    open.add(response);
+    response.once("close", () => open.delete(response));
     answerRequest(request, response, parts).catch((error: unknown) => {
       // A client that disconnected during its request needs no response.
       if (request.destroyed && !request.complete) return;
@@ -70,10 +74,15 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
     async close() {
       server.close();
       await sessions.close();
+      // The last answers are still being written.
+      const limit = { signal: AbortSignal.timeout(LAST_WRITE_MS) };
+      await Promise.allSettled([...open].map((response) => once(response, "close", limit)));
       server.closeAllConnections();
     },
   };
 }
+
+const LAST_WRITE_MS = 1_000;
 
 const WHY: Readonly<Record<string, string>> = {
   EADDRINUSE: "something else listens there. Stop that, or choose another --port",

@@ -16,6 +16,7 @@ type ClientTimeout = {
   readonly deadlineMs: number;
 };
 
+const BEFORE_TWENTY_SECONDS = 15_000;
 const BEFORE_A_MINUTE = 50_000;
 const BEFORE_FIVE_MINUTES = 240_000;
 
@@ -24,6 +25,8 @@ const BEFORE_FIVE_MINUTES = 240_000;
  * timeout at each progress notification are not listed, nor those whose timeout is longer than a turn.
  */
 const CLIENT_TIMEOUTS: readonly ClientTimeout[] = [
+  // The Java SDK: 20 s unless `requestTimeout` is set, without a cancellation. Tried with 2.1.0.
+  { name: /^Java SDK MCP Client$/, deadlineMs: BEFORE_TWENTY_SECONDS },
   // Claude Desktop: 60 s for all servers, not configurable (anthropics/claude-code#22542, name in abhishekbhakat/airflow-mcp-server#20).
   { name: /^claude-ai$/, deadlineMs: BEFORE_A_MINUTE },
   // The same program's Cowork and Code: 60 s (anthropics/claude-code#63379, #43791); the rest of the name is the server's.

@@ -23,6 +23,7 @@ export type LongCallOptions = {
 export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, tools }: LongCallOptions): ClientTools {
   const runs = createClientRuns();
   const names = toNames(tools);
+  let isStopped = false;
 
   async function answerInTime(run: ClientRun, hooks: CallHooks, limitMs: number): Promise<CallToolResult> {
     const { ifDropped, onProgress, signal } = hooks;
@@ -53,17 +54,22 @@ export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, to
     const run = runs.find(runId);
     const unfollow = run.follow(onProgress);
     try {
-      const result = await withTimeout(run.result, Math.min(limitMs, 1000 * seconds), signal);
+      const result = await toResult(run, Math.min(limitMs, 1000 * seconds), signal);
       return result ?? toRunningResult(run, { names, deadlineMs: limitMs });
     } finally {
       unfollow();
     }
   }
 
+  /** Awaits a run, or its end by `stop`, which ends the waiting too. */
+  async function toResult({ result }: ClientRun, limitMs: number, signal?: AbortSignal) {
+    return (await withTimeout(result, limitMs, signal)) ?? (isStopped ? result : undefined);
+  }
+
   async function cancel(input: unknown, { signal }: CallHooks, limitMs: number): Promise<CallToolResult> {
     const run = runs.find(parseToolInput(cancelInput, input).runId);
     run.stop("The client cancelled the run.");
-    const result = await withTimeout(run.result, limitMs, signal);
+    const result = await toResult(run, limitMs, signal);
     if (result === undefined) return toStoppingResult(run, { names });
     return toEnd(result) === "cancelled" ? toCancelledResult(run, result) : result;
   }
@@ -87,6 +93,7 @@ export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, to
   }
 
   const stop = (): void => {
+    isStopped = true;
     for (const run of runs.list()) run.stop();
   };
 

@@ -58,10 +58,12 @@ export const stickyInvokeInput = z.strictObject({ agent, ...stickyAgentInput.sha
 /** The input of a tool without arguments. */
 export const noInput = z.strictObject({});
 
-/** Checks a tool's arguments. Throws `INPUT_INVALID` naming the argument. */
+/** Checks a tool's arguments, of which `null` ones are omitted. Throws `INPUT_INVALID` naming the argument. */
 export function parseToolInput<Schema extends z.ZodObject>(schema: Schema, value: unknown): z.infer<Schema> {
   // Kiro may add this argument to any call.
-  const { __tool_use_purpose: _, ...input } = (value ?? {}) as Record<string, unknown>;
+  const { __tool_use_purpose: _, ...given } = (value ?? {}) as Record<string, unknown>;
+  // Clients in languages with optional fields send them.
+  const input = Object.fromEntries(Object.entries(given).filter(([, argument]) => argument !== null));
   const parsed = schema.safeParse(input);
   if (parsed.success) return parsed.data;
   throw new BudgieError(

@@ -74,7 +74,7 @@ describe("a feature of kagent's agent server", () => {
 
     const { isError, structuredContent } = await client.callTool({ name: "list_agents" });
 
-    expect(isError).toBeUndefined();
+    expect(isError).toBe(false);
     expect(structuredContent).toEqual({ agents: [] });
   });
 

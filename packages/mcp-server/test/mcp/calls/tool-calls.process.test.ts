@@ -24,7 +24,7 @@ describe("tools/call", () => {
       __tool_use_purpose: "to greet",
     });
 
-    expect(isError).toBeUndefined();
+    expect(isError).toBe(false);
     const last = `\n\n[budgie] To resume this conversation, pass sessionId "${String(structuredContent?.["sessionId"])}".`;
     expect(content).toEqual([
       { type: "text", text: "You asked: Hello" },

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { createBudgieUser, waitFor, type Served } from "../../helpers/start-budgie.ts";
 
-type Answer = { readonly result?: unknown; readonly error?: { readonly code: number; readonly message: string } };
+type Answer = {
+  readonly result?: unknown;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+};
 
 let lastId = 1_000;
 
@@ -67,5 +70,34 @@ describe("tools/list", () => {
 
     expect(unknown.error).toEqual({ code: -32602, message: 'There is no page "2": the first page has all tools.' });
     expect(malformed.error).toMatchObject({ code: -32602 });
+  });
+});
+
+describe("a client that speaks only a newer revision", () => {
+  it.each(["server/discover", "tools/list", "tools/call"])("is told by %s which ones budgie speaks", async (method) => {
+    await using user = await createBudgieUser();
+    const budgie = await user.serve();
+    const _meta = { "io.modelcontextprotocol/protocolVersion": "2026-07-28" };
+
+    const { error } = await request(budgie, method, { name: "kiro-subagents.reader", arguments: {}, _meta });
+
+    expect(error).toMatchObject({
+      code: -32022,
+      message: expect.stringMatching(/revision "2026-07-28"\. It speaks 2025-11-25, .* begin with "initialize"/),
+      data: { requested: "2026-07-28", supported: expect.arrayContaining(["2025-11-25", "2025-06-18"]) },
+    });
+    expect(user.kiroCalls()).toEqual([]);
+  });
+
+  it("is told so even by a `server/discover` that names none, and by no request that names a known one", async () => {
+    await using user = await createBudgieUser();
+    const budgie = await user.serve();
+    const _meta = { "io.modelcontextprotocol/protocolVersion": "2025-11-25" };
+
+    const bare = await request(budgie, "server/discover");
+    const known = await request(budgie, "tools/list", { _meta });
+
+    expect(bare.error).toMatchObject({ code: -32022, data: { requested: "unknown" } });
+    expect(known.result).toMatchObject({ tools: { length: 4 } });
   });
 });

@@ -88,7 +88,7 @@ describe("budgie over stdio", () => {
     await using user = await createBudgieUser();
     const { client } = await user.serve();
 
-    const answer = client.request({ method: "server/discover" }, EmptyResultSchema);
+    const answer = client.request({ method: "resources/list" }, EmptyResultSchema);
 
     await expect(answer).rejects.toMatchObject({ code: -32601 });
   });

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { toText, waitFor } from "../../helpers/start-budgie.ts";
 import { createHttpPlace, type HttpPlace } from "./http-place.ts";
 import { INITIALIZE, TOKEN } from "./start-http-budgie.ts";
 
@@ -185,16 +186,34 @@ describe("connections", () => {
   });
 });
 
-it("a server that closes accepts no new connections, and cuts open ones once all calls have ended", async () => {
-  const place = await createHttpPlace();
-  const { work } = await place.connect();
-  const answer = work().catch(() => "cut");
-  while (place.works.length === 0) await new Promise((wake) => setTimeout(wake, 10));
+describe("a server that closes", () => {
+  it("accepts no new connections, and cuts open ones once all calls have ended and are answered", async () => {
+    const place = await createHttpPlace();
+    const { work } = await place.connect();
+    const answer = work();
+    await waitFor(() => place.works[0]);
 
-  await place.close();
+    await place.close();
 
-  expect(place.ended()).toBe(1);
-  expect(place.works[0]?.signal?.aborted).toBe(true);
-  await expect(fetch(place.url)).rejects.toThrow("fetch failed");
-  void answer;
+    expect(place.ended()).toBe(1);
+    expect(place.works[0]?.signal?.aborted).toBe(true);
+    await expect(fetch(place.url)).rejects.toThrow("fetch failed");
+    expect(toText(await answer)).toBe("aborted");
+    expect(place.deliveries).toEqual([{ runId: "run-0", state: "delivered" }]);
+  });
+
+  it("does not wait for a client that does not read", async () => {
+    const place = await createHttpPlace();
+    const { transport } = await place.connect();
+    const headers = { "mcp-session-id": transport.sessionId ?? "" };
+    const call = { jsonrpc: "2.0", id: 100, method: "tools/call", params: { name: "work" } };
+    const unread = await place.send({ method: "POST", headers, body: JSON.stringify(call) });
+    (await waitFor(() => place.works[0])).finish("x".repeat(16 * 1024 ** 2));
+
+    await place.close();
+
+    expect(place.ended()).toBe(1);
+    expect(place.deliveries).toEqual([]);
+    await expect(unread.text()).rejects.toThrow("terminated");
+  });
 });

@@ -21,10 +21,13 @@ describe("a session", () => {
       place.send({ method: "GET" }),
       place.send({ method: "DELETE" }),
     ]);
+    const bodies = (await Promise.all(refused.map((answer) => answer.json()))) as object[];
     // The place for one is still free.
     const begun = await place.send({ method: "POST", body: INITIALIZE });
 
     expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 400));
+    expect(bodies[2]).toMatchObject({ id: 1, error: { code: -32022, data: { supported: { 0: "2025-11-25" } } } });
+    expect(bodies[3]).toMatchObject({ id: null, error: { message: expect.stringContaining("Mcp-Session-Id") } });
     expect(refused.filter(({ headers }) => headers.has("www-authenticate"))).toEqual([]);
     expect(begun.status).toBe(200);
     expect(begun.headers.get("mcp-session-id")).toMatch(/^[0-9a-f-]{36}$/);

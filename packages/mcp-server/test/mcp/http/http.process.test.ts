@@ -58,11 +58,11 @@ describe("budgie --transport http", () => {
     expect(readText(join(user.host.home, "out"))).toBe("");
   });
 
-  it.each(["SIGTERM", "SIGINT"] as const)("cancels running calls and leaves nothing after %s", async (signal) => {
+  it.each(["SIGTERM", "SIGINT"] as const)("answers calls as cancelled and leaves nothing after %s", async (signal) => {
     await using user = await createBudgieUser();
     await using budgie = await startHttpBudgie(user);
     const { ask } = await budgie.connect();
-    const answer = ask("code-reviewer", { prompt: "[[sleep 60000]]" }).catch(String);
+    const answer = ask("code-reviewer", { prompt: "[[sleep 60000]]" });
     const kiro = await waitFor(() => user.kiroCalls()[0]);
     const before = homesOf(user).length;
 
@@ -73,7 +73,7 @@ describe("budgie --transport http", () => {
     expect(homesOf(user)).toEqual([]);
     expect(isAlive(kiro.pid)).toBe(false);
     expect(budgie.stderr()).not.toMatch(/clean up|Trouble|Error/);
-    void answer;
+    expect(await answer).toMatchObject({ isError: true, structuredContent: { code: "CANCELLED" } });
   });
 
   it("delivers the answer over a new connection if the first was cut, which the run log records", async () => {

@@ -11,7 +11,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
     const result = await budgie.ask("shell-worker", { prompt: "[[sleep 60000]]" });
 
     const { runId } = result.structuredContent ?? {};
-    expect(result.isError).toBeUndefined();
+    expect(result.isError).toBe(false);
     expect(result.structuredContent).toMatchObject({
       status: "running",
       runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -109,7 +109,7 @@ describe("a call whose agent has not finished by the soft deadline", () => {
     const result = await use("cancel", { runId });
 
     expect(isAlive(pid)).toBe(false);
-    expect(result.isError).toBeUndefined();
+    expect(result.isError).toBe(false);
     expect(result.structuredContent).toEqual({
       status: "cancelled",
       runId,

@@ -5,6 +5,7 @@ describe("toSoftDeadlineMs", () => {
   it.each([
     ["claude-ai", 50_000],
     ["local-agent-mode-budgie", 50_000],
+    ["Java SDK MCP Client", 15_000],
     ["Zed", 50_000],
     ["Cline", 50_000],
     ["copilot-cli", 50_000],
@@ -15,6 +16,7 @@ describe("toSoftDeadlineMs", () => {
     ["Q DEV CLI", undefined],
     ["Visual Studio Code", undefined],
     ["not-claude-ai", undefined],
+    ["My Java SDK MCP Client", undefined],
     ["claude-ai-2", undefined],
     ["", undefined],
   ])("gives %j %j ms if the client's limit decides", (name, deadlineMs) => {

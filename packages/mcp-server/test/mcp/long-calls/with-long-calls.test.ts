@@ -62,6 +62,19 @@ describe("withLongCalls", () => {
     expect(signals[0]?.aborted).toBe(true);
   });
 
+  it("answers a wait with the end of its run if all is stopped meanwhile", async () => {
+    const { callLong, clientTools, end, use } = create();
+    const { runId } = await callLong();
+    const request = new AbortController();
+    const waiting = use("wait", { runId }, { signal: request.signal });
+
+    clientTools.stop();
+    request.abort();
+    end(CANCELLED);
+
+    expect(await waiting).toEqual(CANCELLED);
+  });
+
   it("answers cancel after a timeout if the run has not ended", async () => {
     const { callLong, signals, use } = create();
     const { runId } = await callLong();
@@ -123,6 +136,8 @@ describe("withLongCalls", () => {
 });
 
 const ANSWER: CallToolResult = { content: [{ type: "text", text: "done" }], structuredContent: { status: "done" } };
+
+const CANCELLED: CallToolResult = { isError: true, content: [], structuredContent: { code: "CANCELLED" } };
 
 /** Creates the tools of a client whose one agent finishes when the test says so. */
 function create() {

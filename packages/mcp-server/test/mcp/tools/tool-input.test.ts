@@ -9,6 +9,15 @@ describe("parseToolInput", () => {
     expect(parseToolInput(noInput, { __tool_use_purpose: "to look" })).toEqual({});
   });
 
+  it("treats null as omitted", () => {
+    const nothing = { sessionId: null, workspace: null, egress: null, timeout: null };
+
+    expect(parseToolInput(agentInput, { prompt: "p", directory: "/d", ...nothing })).toEqual({
+      prompt: "p",
+      directory: "/d",
+    });
+  });
+
   it("treats missing arguments as an empty object", () => {
     expect(parseToolInput(noInput, undefined)).toEqual({});
   });
@@ -23,7 +32,10 @@ describe("parseToolInput", () => {
       'The argument "directory" is missing. Absolute path of the directory that the agent works in. It must exist.',
     ],
     [{ prompt: 1, directory: "/d" }, 'The argument "prompt" must be a text.'],
-    [{ prompt: "p", directory: "/d", sessionId: null }, 'The argument "sessionId" must be a text.'],
+    [
+      { prompt: "p", directory: null },
+      'The argument "directory" is missing. Absolute path of the directory that the agent works in. It must exist.',
+    ],
     [{ prompt: "p", directory: "/d", workspace: "" }, 'The argument "workspace" must be "rw" or "ro".'],
     [{ prompt: "p", directory: "/d", egress: true }, 'The argument "egress" must be one of none, allowlist, open.'],
     [{ prompt: "p", directory: "/d", timeout: 60 }, 'The argument "timeout" must be a text.'],
