@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
-import { BudgieError, type AllowedHost } from "@budgie/core";
+import { BudgieError } from "@budgie/core/errors";
+import type { AllowedHost } from "@budgie/core/egress";
 import { isAddressSpelling, toHostName } from "./host-name.ts";
 
 const HTTPS_PORT = 443;
