@@ -34,6 +34,7 @@ import type { Login } from "./login/login.ts";
 import type { HomeOrigin } from "./session/session-volumes.ts";
 import { createIdleContainers } from "./session/idle-containers.ts";
 import { ensureMountedFiles } from "./sandbox/mounted-files.ts";
+import { ensureSeccomp } from "./sandbox/seccomp-profile.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
 import { toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./sandbox/sandbox-user.ts";
 
@@ -110,7 +111,7 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
   // More simultaneous starts than twice the cores only slow each of them down.
   const starting = pLimit(Math.max(2, 2 * engine.cpus));
   let context: SandboxContext | undefined;
-  const printer = createPrinter(engine, { image, user, owner: options.owner.record, runtime: options.runtime });
+  const printer = createPrinter(engine, { ...options, image, user, owner: options.owner.record });
   const ahead = createAhead<DockerSession, LaunchedTurn>({
     turns: toTurnsAhead(engine, options),
     untilQuiet: (signal) => untilQuiet(starting, signal),
@@ -219,6 +220,7 @@ type ContextParts = {
 
 function createContext({ engine, image, options, parts, scratchDir, starting, user }: ContextParts): SandboxContext {
   const { lookInto, startProxy } = parts;
+  const seccomp = (): string | undefined => ensureSeccomp(engine, options.stateDir);
   const idleContainers = createIdleContainers({
     idleMs: options.containerIdleMs ?? CONTAINER_IDLE_MS,
     most: options.maxRunningContainers ?? MOST_RUNNING_CONTAINERS,
@@ -234,13 +236,14 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     limits: { ...DEFAULT_LIMITS, cpus: Math.min(DEFAULT_LIMITS.cpus, engine.cpus), ...options.limits },
     runtime: options.runtime,
     login: options.login,
-    proxySockets: createProxySockets({ ...options, engine, image, user, startProxy }),
+    proxySockets: createProxySockets({ ...options, engine, ensureSeccomp: seccomp, image, user, startProxy }),
     idleContainers,
     visibility: createEngineVisibility({ engine, runtime: options.runtime, idleContainers, lookInto }),
     lookInto,
     caFile: options.caFile,
     scratchDir,
     ensureMountedFiles: (env) => ensureMountedFiles(options.stateDir, user, env),
+    ensureSeccomp: seccomp,
     starting,
   };
 }

@@ -103,6 +103,10 @@ describe("the file system of a sandbox", () => {
   });
 });
 
+it("a crash starts no program of the host's that takes core files, which a limit of 0 allows", async () => {
+  expect(await lineOf("grep -i core /proc/self/limits | tr -s ' '")).toMatch(/^Max core file size 1 1 /);
+});
+
 describe("a hard link from before the turn", () => {
   it("is the file itself, also outside the workspace: a residual risk", async () => {
     const elsewhere = join(place.root, "elsewhere");

@@ -21,7 +21,8 @@ export const SECCOMP_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-other-sockets",
-    promise: "An agent can open only IPv4, IPv6 and Unix sockets, and read its own network's routes by netlink.",
+    promise:
+      "An agent can open only Unix sockets and those of TCP, UDP and pings, and read its own network's routes by netlink.",
     protections: ["seccomp"],
     probes: [
       inPerl("connect to the hypervisor (AF_VSOCK)", toSocketProbe(40, 1, 0)),
@@ -29,6 +30,11 @@ export const SECCOMP_CLAIMS: readonly Claim[] = [
       inPerl("use the kernel's crypto API (AF_ALG)", toSocketProbe(38, 5, 0)),
       inPerl("receive the host's device events (uevents)", toSocketProbe(16, 3, 15)),
       inPerl("configure kernel subsystems (generic netlink)", toSocketProbe(16, 3, 16)),
+      inPerl("use SCTP, whose module the kernel may load", toSocketProbe(2, 1, 132)),
+      inPerl("use SCTP without its number", toSocketProbe(10, 5, 0)),
+      inPerl("use DCCP without its number", toSocketProbe(2, 6, 0)),
+      inPerl("use MPTCP", toSocketProbe(2, 1, 262)),
+      inPerl("use UDP-Lite", toSocketProbe(10, 2, 136)),
     ],
   },
 ];

@@ -10,6 +10,7 @@ import { toLabels } from "../engine/labels.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 import { timeLimit, withTimeout } from "../engine/time-limits.ts";
 import { toPrintingContainer } from "../sandbox/container-options.ts";
+import { ensureSeccomp } from "../sandbox/seccomp-profile.ts";
 import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 import type { SandboxImage } from "./find-image.ts";
 
@@ -19,8 +20,10 @@ export type Printing = {
   readonly user: SandboxUser;
   /** The owner of the container, should it be left behind */
   readonly owner: OwnerRecord;
+  /** The folder of the seccomp profile's file, which Podman needs */
+  readonly stateDir: string;
   /** `undefined` for the engine's default */
-  readonly runtime: string | undefined;
+  readonly runtime?: string | undefined;
   /** Ends it early */
   readonly signal?: AbortSignal | undefined;
 };
@@ -59,10 +62,11 @@ const HELD_BYTES = 128 * 1024;
  * container is removed before that.
  */
 export async function printInImage(engine: Engine, printing: Printing): Promise<string> {
-  const { command, image, owner, runtime, user } = printing;
+  const { command, image, owner, runtime, stateDir, user } = printing;
   try {
     const labels = toLabels(owner, "", "reader");
-    const body = toPrintingContainer({ imageId: image.id, user, command, labels, runtime });
+    const seccomp = ensureSeccomp(engine, stateDir);
+    const body = toPrintingContainer({ imageId: image.id, user, command, labels, runtime, seccomp });
     const container = await createContainer(engine, `budgie-print-${randomUUID().slice(0, 8)}`, body);
     try {
       return await read(engine, container, printing.signal);

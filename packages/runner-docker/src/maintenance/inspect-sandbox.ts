@@ -14,6 +14,7 @@ export type InspectOptions = {
   /** The agents' program in the image: a name, or an absolute path */
   readonly program: string;
   readonly owner: OwnerRecord;
+  readonly stateDir: string;
   readonly home: string;
   readonly hostEnv: HostEnvironment;
   /** The runner's option */
@@ -76,7 +77,7 @@ const UNASKED = { ok: false, problem: "there is no engine to ask" } as const;
 async function inspectImage(
   engine: Part<Engine>,
   caller: Caller,
-  { image: name, owner, program, runtime }: InspectOptions,
+  { image: name, owner, program, runtime, stateDir }: InspectOptions,
 ): Promise<Pick<SandboxFacts, "image" | "print" | "program">> {
   if (!engine.ok) return { image: UNASKED, program: UNASKED, print: undefined };
   const { facts } = engine;
@@ -84,7 +85,7 @@ async function inspectImage(
   if (!image.ok) return { image, program: { ok: false, problem: "there is no image to look into" }, print: undefined };
   const place = { image: image.facts, owner, user: toSandboxUser(caller, facts.users) };
   const found = await attempt(async () => ({ path: await findAgentProgram(facts, { ...place, program }) }));
-  const print: Runner["print"] = (command) => printInImage(facts, { ...place, command, runtime });
+  const print: Runner["print"] = (command) => printInImage(facts, { ...place, command, stateDir, runtime });
   return { image, program: found, print: found.ok ? print : undefined };
 }
 

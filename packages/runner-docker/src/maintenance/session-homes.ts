@@ -85,6 +85,7 @@ async function createReader(engine: Engine, owner: Owner, id: SessionId): Promis
     user: { uid: 65_534, gid: 65_534 },
     mounts: [{ ...volumeMount({ name: toVolumeNames(id).home, labels: {} }, "/home"), ReadOnly: true }],
     socketPath: "/nowhere",
+    seccomp: undefined,
     labels: toLabels(owner.record, id, "reader"),
   });
   return createContainer(engine, `budgie-reader-${id}-${randomBytes(4).toString("hex")}`, body);

@@ -20,6 +20,7 @@ export type ContainerProxyOptions = {
   readonly image: SandboxImage;
   readonly user: SandboxUser;
   readonly owner: OwnerRecord;
+  readonly ensureSeccomp: () => string | undefined;
   readonly upstream: UpstreamOptions | undefined;
 };
 

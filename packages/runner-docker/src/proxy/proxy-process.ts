@@ -23,6 +23,7 @@ export type ProxyContainerOptions = {
   readonly image: SandboxImage;
   readonly user: SandboxUser;
   readonly upstream: UpstreamOptions | undefined;
+  readonly ensureSeccomp: () => string | undefined;
   readonly name: string;
   /** The volume of the program and the proxy sockets, writable */
   readonly mount: MountSettings;
@@ -42,7 +43,7 @@ export type ProxyContainerProcess = {
  * does. Throws `RUNNER_UNAVAILABLE` if the image has no `node`.
  */
 export async function startProxyContainer(options: ProxyContainerOptions): Promise<ProxyContainerProcess> {
-  const { engine, image, labels, mount, name, user } = options;
+  const { engine, ensureSeccomp, image, labels, mount, name, user } = options;
   const { loadProxyProgram } = await import("@budgie/egress");
   const program = await loadProxyProgram();
   const command = [
@@ -53,7 +54,8 @@ export async function startProxyContainer(options: ProxyContainerOptions): Promi
     SOCKETS,
     `${PROGRAM}/${program.entry}`,
   ] as const;
-  const body = toProxyContainer({ imageId: image.id, user, command, mounts: [mount], labels });
+  const seccomp = ensureSeccomp();
+  const body = toProxyContainer({ imageId: image.id, user, command, mounts: [mount], seccomp, labels });
   const container = await createContainer(engine, name, body);
   try {
     await refuseWithoutNode(container, options);

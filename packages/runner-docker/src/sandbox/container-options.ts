@@ -68,8 +68,7 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
     ...SPOKEN_TO,
     HostConfig: {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
-      ...toIsolation(limits),
-      SecurityOpt: ["no-new-privileges", ...(seccomp === undefined ? [] : [`seccomp=${seccomp}`])],
+      ...toIsolation(limits, seccomp),
       Ulimits: hasUlimits ? ULIMITS.map(([Name, most]) => ({ Name, Soft: most, Hard: most })) : [],
       Init: true,
       NetworkMode: network,
@@ -85,21 +84,22 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
 }
 
 // The kernel counts all but the last across all processes of a user, also on the host and in other sandboxes, so these limits leave a share
-// for the others. None exceeds an ordinary user's limit, which a rootless engine cannot raise. A core file would stay in the workspace.
+// for the others. None exceeds an ordinary user's limit, which a rootless engine cannot raise. A core file would stay in the workspace, and
+// the host's program that takes them in its place is started unless the limit is 1.
 const ULIMITS = [
   ["nofile", 16_384],
   ["sigpending", 1024],
   ["msgqueue", 256 * 1024],
   ["memlock", 64 * 1024],
-  ["core", 0],
+  ["core", 1],
 ] as const;
 
 /** Returns the isolation and the limits of every container that runs something. */
-function toIsolation({ cpus, memoryBytes, pids }: EngineLimits) {
+function toIsolation({ cpus, memoryBytes, pids }: EngineLimits, seccomp: string | undefined) {
   return {
     ReadonlyRootfs: true,
     CapDrop: ["ALL"],
-    SecurityOpt: ["no-new-privileges"],
+    SecurityOpt: ["no-new-privileges", ...(seccomp === undefined ? [] : [`seccomp=${seccomp}`])],
     PidsLimit: pids,
     Memory: memoryBytes,
     // The engine would double the memory with swap.
@@ -138,6 +138,8 @@ export type SessionContainerSpec = {
   readonly mounts: readonly MountSettings[];
   /** In the session container */
   readonly socketPath: string;
+  /** As of a turn's container */
+  readonly seccomp: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
 };
 
@@ -146,7 +148,7 @@ export type SessionContainerSpec = {
  * it whether it runs or not. Its program forwards connections from its loopback to the proxy socket, and has no other network.
  */
 export function toSessionContainer(sessionContainer: SessionContainerSpec): ContainerCreateOptions {
-  const { imageId, labels, mounts, socketPath, user } = sessionContainer;
+  const { imageId, labels, mounts, seccomp, socketPath, user } = sessionContainer;
   return {
     Image: imageId,
     Entrypoint: [FORWARDER],
@@ -156,7 +158,7 @@ export function toSessionContainer(sessionContainer: SessionContainerSpec): Cont
     Labels: { ...labels },
     Healthcheck: { Test: ["NONE"] },
     HostConfig: {
-      ...toIsolation(SESSION_CONTAINER_LIMITS),
+      ...toIsolation(SESSION_CONTAINER_LIMITS, seccomp),
       NetworkMode: "none",
       Mounts: [...mounts],
     },
@@ -172,11 +174,14 @@ export type ProxyContainer = {
   /** Such as `node` and the program's file */
   readonly command: readonly [string, ...string[]];
   readonly mounts: readonly MountSettings[];
+  /** As of a turn's container */
+  readonly seccomp: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
 };
 
 /** Returns the options of the egress proxy's container, for engines that cannot mount a socket of budgie's process. */
-export function toProxyContainer({ command, imageId, labels, mounts, user }: ProxyContainer): ContainerCreateOptions {
+export function toProxyContainer(proxy: ProxyContainer): ContainerCreateOptions {
+  const { command, imageId, labels, mounts, seccomp, user } = proxy;
   return {
     Image: imageId,
     Entrypoint: [...command],
@@ -190,7 +195,7 @@ export function toProxyContainer({ command, imageId, labels, mounts, user }: Pro
     Healthcheck: { Test: ["NONE"] },
     ...SPOKEN_TO,
     HostConfig: {
-      ...toIsolation(PROXY_LIMITS),
+      ...toIsolation(PROXY_LIMITS, seccomp),
       Init: true,
       NetworkMode: "bridge",
       Mounts: [...mounts],
@@ -200,13 +205,13 @@ export function toProxyContainer({ command, imageId, labels, mounts, user }: Pro
 
 const PROXY_LIMITS: EngineLimits = { memoryBytes: 512 * 1024 ** 2, cpus: 1, pids: 64 };
 
-export type PrintingContainer = Pick<TurnContainer, "imageId" | "labels" | "runtime" | "user"> & {
+export type PrintingContainer = Pick<TurnContainer, "imageId" | "labels" | "runtime" | "seccomp" | "user"> & {
   readonly command: readonly [string, ...string[]];
 };
 
 /** Returns the options of a container for a program of the image that only prints. It has no mounts, login or network. */
 export function toPrintingContainer(printing: PrintingContainer): ContainerCreateOptions {
-  const { command, imageId, labels, runtime, user } = printing;
+  const { command, imageId, labels, runtime, seccomp, user } = printing;
   return {
     Image: imageId,
     Entrypoint: [...command],
@@ -219,7 +224,7 @@ export function toPrintingContainer(printing: PrintingContainer): ContainerCreat
     ...SPOKEN_TO,
     HostConfig: {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
-      ...toIsolation(PRINTING_LIMITS),
+      ...toIsolation(PRINTING_LIMITS, seccomp),
       Init: true,
       NetworkMode: "none",
       Tmpfs: { "/tmp": "rw,nosuid,nodev,noexec,size=64m,mode=1777" },

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { ensureMountedFile, NESTING_VARIABLES } from "@budgie/core";
 import { toPasswd, type SandboxUser } from "./sandbox-user.ts";
-import { SECCOMP_PROFILE } from "./seccomp-profile.ts";
 
 /** Paths of budgie's small files for sandboxes. */
 export type MountedFiles = {
@@ -12,8 +11,6 @@ export type MountedFiles = {
   readonly hostsFile: string;
   /** Mounted where a budgie in the sandbox finds its nesting */
   readonly nestingFile: string;
-  /** For Podman, which needs the seccomp profile in a file; not mounted */
-  readonly seccompFile: string;
 };
 
 /** Writes the files below the state directory for a process with `env`, if they are missing. */
@@ -33,6 +30,5 @@ export function ensureMountedFiles(
       `depth-${marks.map(([, value]) => value).join("-")}`,
       marks.map(([name, value]) => `${name}=${value}\n`).join(""),
     ),
-    seccompFile: ensureMountedFile(folder, "seccomp.json", SECCOMP_PROFILE),
   };
 }

@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { ensureMountedFile } from "@budgie/core";
 import type { Engine } from "../engine/engine.ts";
 
 // Calls that are harmless with any argument. Docker's list also has the 32-bit calls, asynchronous I/O, which has one limit for the whole
@@ -36,10 +38,14 @@ const SETUID = 0o4000;
 const NEW_NAMESPACES = 0x7e020000;
 const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16];
 const NETLINK_ROUTE = 0;
+const [SOCK_STREAM, SOCK_DGRAM] = [1, 2];
+// The rest of a socket's type are flags.
+const TYPE_BITS = 0xf;
+const [ICMP, TCP, UDP, ICMP_V6] = [1, 6, 17, 58];
 const ENOSYS = 38;
 
 /**
- * The seccomp profile of a turn, in the engines' form. Derived from Docker's default profile (Apache-2.0, Docker, Inc.), for a container
+ * The seccomp profile of all containers that run something, in the engines' form. Derived from Docker's default profile (Apache-2.0, Docker, Inc.), for a container
  * without capabilities. Other calls fail with EPERM, and a 32-bit program, whose calls have other numbers, is killed.
  */
 export const SECCOMP_PROFILE = JSON.stringify({
@@ -49,7 +55,12 @@ export const SECCOMP_PROFILE = JSON.stringify({
     allow(PLAIN.trim().split(/\s+/)),
     allow(["clone"], without(0, NEW_NAMESPACES)),
     // No namespace isolates most other socket families.
-    ...[AF_UNIX, AF_INET, AF_INET6].map((family) => allow(["socket"], equal(0, family))),
+    allow(["socket"], equal(0, AF_UNIX)),
+    // Other types and protocols, such as SCTP, DCCP and SMC, reach code of the kernel that few look at, and may load it.
+    ...[AF_INET, AF_INET6].flatMap((family) => [
+      ...toSockets(family, SOCK_STREAM, [0, TCP]),
+      ...toSockets(family, SOCK_DGRAM, [0, UDP, ICMP, ICMP_V6]),
+    ]),
     allow(["socket"], equal(0, AF_NETLINK), equal(2, NETLINK_ROUTE)),
     allow(["socketpair"], equal(0, AF_UNIX)),
     // Sets persona 0, or queries the current one.
@@ -67,14 +78,16 @@ export const SECCOMP_PROFILE = JSON.stringify({
   ],
 });
 
-/** Returns the profile, or its file for Podman; `undefined` if the engine has no seccomp. */
-export function toSeccomp(
+/** Returns the profile, or for Podman its file, which is written if it is missing; `undefined` if the engine has no seccomp. */
+export function ensureSeccomp(
   { name, protections }: Pick<Engine, "name" | "protections">,
-  file: string,
+  stateDir: string,
 ): string | undefined {
   if (protections.some((protection) => protection.name === "seccomp" && protection.state === "missing"))
     return undefined;
-  return name === "Podman" ? file : SECCOMP_PROFILE;
+  return name === "Podman"
+    ? ensureMountedFile(join(stateDir, "sandbox"), "seccomp.json", SECCOMP_PROFILE)
+    : SECCOMP_PROFILE;
 }
 
 type Condition = Readonly<Record<"index" | "value" | "valueTwo", number>> & { readonly op: string };
@@ -82,6 +95,12 @@ type Condition = Readonly<Record<"index" | "value" | "valueTwo", number>> & { re
 /** Returns a rule that allows calls if all conditions hold. One of several rules for a call is sufficient. */
 function allow(names: readonly string[], ...args: readonly Condition[]) {
   return { names, action: "SCMP_ACT_ALLOW", args };
+}
+
+/** Returns the rules for sockets of a type, whatever its flags. */
+function toSockets(family: number, type: number, protocols: readonly number[]) {
+  const isOfType = { index: 1, value: TYPE_BITS, valueTwo: type, op: "SCMP_CMP_MASKED_EQ" };
+  return protocols.map((protocol) => allow(["socket"], equal(0, family), isOfType, equal(2, protocol)));
 }
 
 function equal(index: number, value: number): Condition {

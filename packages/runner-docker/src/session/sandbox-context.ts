@@ -37,6 +37,8 @@ export type SandboxContext = {
   readonly caFile: string | undefined;
   /** Writes the mounted files for a process with this environment, if they are missing */
   readonly ensureMountedFiles: (env: Command["env"]) => MountedFiles;
+  /** Returns the seccomp profile in the engine's form, whose file it writes if that is missing; `undefined` if the engine has no seccomp */
+  readonly ensureSeccomp: () => string | undefined;
   /** Limits the number of containers that are created and started at once */
   readonly starting: LimitFunction;
 };

@@ -134,7 +134,7 @@ async function startIfThere(container: Docker.Container): Promise<boolean> {
 }
 
 async function makeContainer(
-  { engine, owner, user }: SandboxContext,
+  { engine, ensureSeccomp, owner, user }: SandboxContext,
   name: string,
   { proxySocket, session, volumes }: SessionContainerParts,
 ): Promise<Docker.Container> {
@@ -143,6 +143,7 @@ async function makeContainer(
     user,
     mounts: [...toSessionMounts(volumes), proxySocket.mount],
     socketPath: proxySocket.socketPath,
+    seccomp: ensureSeccomp(),
     labels: toLabels(owner.record, session, "session"),
   });
   return createContainer(engine, name, body);

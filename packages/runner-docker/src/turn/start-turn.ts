@@ -96,7 +96,7 @@ async function launch(turn: TurnLaunch): Promise<LaunchedTurn> {
     // The engine would create new volumes in place of removed ones.
     const run = await turn.containerReady;
     const imageId = (command.image === undefined ? context.image : await context.findImage(command.image)).id;
-    const body = toTurnBody(turn, { held, imageId, seccompFile: files.seccompFile });
+    const body = toTurnBody(turn, { held, imageId });
     const networkRun = network.mode.startsWith("container:") ? run : undefined;
     // Read before the container is created, since its mounts are taken later.
     const facts = ahead && toTurnFacts({ body, held, skeleton, networkRun });

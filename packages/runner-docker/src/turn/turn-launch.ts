@@ -5,7 +5,6 @@ import { toTurnContainer } from "../sandbox/container-options.ts";
 import type { MountedFiles } from "../sandbox/mounted-files.ts";
 import type { HeldMounts, SessionVolumes, TurnMount, TurnMounts } from "../sandbox/mounts.ts";
 import { toExtraGroups } from "../sandbox/sandbox-user.ts";
-import { toSeccomp } from "../sandbox/seccomp-profile.ts";
 import type { SandboxContext } from "../session/sandbox-context.ts";
 import type { TurnNetwork } from "../session/session-network.ts";
 import type { StartedTurn } from "./turn-process.ts";
@@ -41,10 +40,10 @@ export type LaunchedTurn = Pick<StartedTurn, "container" | "root" | "socket"> & 
   discard(): Promise<void>;
 };
 
-type BodyParts = { readonly held: HeldMounts; readonly imageId: string; readonly seccompFile: string };
+type BodyParts = { readonly held: HeldMounts; readonly imageId: string };
 
 /** Returns the body of the request that creates a turn's container. */
-export function toTurnBody(turn: TurnLaunch, { held, imageId, seccompFile }: BodyParts): ContainerCreateOptions {
+export function toTurnBody(turn: TurnLaunch, { held, imageId }: BodyParts): ContainerCreateOptions {
   const { context, network, options, session } = turn;
   const { caFile, callerGroups, engine, limits, owner, runtime, user } = context;
   return toTurnContainer({
@@ -56,7 +55,7 @@ export function toTurnBody(turn: TurnLaunch, { held, imageId, seccompFile }: Bod
     forwarder: network.forwarder?.command,
     caFile,
     limits: toLowerLimits(limits, options.access?.limits ?? {}),
-    seccomp: toSeccomp(engine, seccompFile),
+    seccomp: context.ensureSeccomp(),
     hasUlimits: !engine.protections.some((protection) => protection.name === "ulimits"),
     runtime,
     labels: toLabels(owner.record, session, "turn"),

@@ -97,7 +97,7 @@ ENTRYPOINT ["/entrypoint.sh"]`;
 
     await expect(starting).rejects.toMatchObject({ code: "IMAGE_NOT_FOUND", message });
     const owner = createOwner({ stateDir: place.stateDir }).record;
-    const machine = { owner, home: place.root, hostEnv: process.env };
+    const machine = { owner, stateDir: place.stateDir, home: place.root, hostEnv: process.env };
     const facts = await inspectSandbox({ ...machine, image: image.name, program });
     expect(facts.program).toEqual({ ok: false, problem: message });
     await expect(place.createRunner({ image: linked.name, program })).resolves.toBeDefined();

@@ -16,6 +16,7 @@ const optionsOf = (host: HostHome, image: string, hostEnv: Readonly<Record<strin
   program: "kiro-cli",
   owner: createOwner({ stateDir: host.home }).record,
   login: createKiroLogin({ dataDir: host.dataDir }),
+  stateDir: host.home,
   home: host.home,
   hostEnv,
 });

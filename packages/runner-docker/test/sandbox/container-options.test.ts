@@ -34,7 +34,7 @@ describe("toTurnContainer", () => {
       ReadonlyRootfs: true,
       CapDrop: ["ALL"],
       SecurityOpt: ["no-new-privileges", "seccomp=the-profile"],
-      Ulimits: Object.entries({ nofile: 16_384, sigpending: 1024, msgqueue: 2 ** 18, memlock: 2 ** 16, core: 0 }).map(
+      Ulimits: Object.entries({ nofile: 16_384, sigpending: 1024, msgqueue: 2 ** 18, memlock: 2 ** 16, core: 1 }).map(
         ([Name, most]) => ({ Name, Soft: most, Hard: most }),
       ),
       GroupAdd: ["50"],
@@ -154,14 +154,14 @@ const LABELS = { "dev.budgie": "1" };
 const ISOLATION = {
   ReadonlyRootfs: true,
   CapDrop: ["ALL"],
-  SecurityOpt: ["no-new-privileges"],
+  SecurityOpt: ["no-new-privileges", "seccomp=the-profile"],
   LogConfig: { Type: "none", Config: {} },
 };
 const volume: MountSettings = { Type: "volume", Source: "v", Target: "/home" };
 
 it("the session container has exactly this isolation profile, and no network but its own loopback", () => {
   const common = { imageId: "sha256:abc", user: turn.user, mounts: [volume], labels: LABELS };
-  const sessionContainer = { ...common, socketPath: "/run/budgie/s" };
+  const sessionContainer = { ...common, socketPath: "/run/budgie/s", seccomp: turn.seccomp };
 
   expect(toSessionContainer(sessionContainer)).toEqual({
     Image: "sha256:abc",
@@ -188,6 +188,7 @@ it("the egress proxy's container has exactly this isolation profile, and ends wi
     user: turn.user,
     command: ["node", "x"] as const,
     mounts: [volume],
+    seccomp: turn.seccomp,
     labels: LABELS,
   };
   const options = toProxyContainer(proxy);

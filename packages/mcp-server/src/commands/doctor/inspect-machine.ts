@@ -11,7 +11,7 @@ export async function inspectMachine(config: Config, { env: hostEnv, home }: Hos
   const { record: owner } = createOwner({ stateDir });
   const program = toProgram(config);
   const login = createKiroLogin({ dataDir: kiroDataDir, credentials });
-  return inspectSandbox({ image, program, owner, home, hostEnv, login, runtime });
+  return inspectSandbox({ image, program, owner, stateDir, home, hostEnv, login, runtime });
 }
 
 /** Returns the program to look for in the image. Without `--sandbox` a path is one of the host's. */
