@@ -83,6 +83,7 @@ export {
   type Access,
   DEFAULT_ACCESS,
   DEFAULT_LIMITS,
+  toDefaultCpus,
   type Limits,
   type Loosening,
   type Policy,

@@ -5,6 +5,7 @@ import pLimit, { type LimitFunction } from "p-limit";
 import {
   createSessionId,
   DEFAULT_LIMITS,
+  toDefaultCpus,
   type Limits,
   type Owner,
   type Runner,
@@ -50,7 +51,7 @@ export type DockerRunnerOptions = {
   readonly home?: string | undefined;
   /** The environment variables that name the engine; default: this process's */
   readonly hostEnv?: HostEnvironment | undefined;
-  /** Limits of one turn; default 4 GiB, at most 4 CPUs, 1024 processes, 10 GiB in the home */
+  /** Limits of one turn; default 4 GiB, all processors but one and at most 4, 512 processes, 10 GiB in the home */
   readonly limits?: Partial<Limits>;
   /** The login that commands may ask for, such as `createKiroLogin`'s; default none */
   readonly login?: Login | undefined;
@@ -233,7 +234,7 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     keepSessionsMs: options.keepSessionsMs,
     user,
     callerGroups: process.getgroups?.() ?? [],
-    limits: { ...DEFAULT_LIMITS, cpus: Math.min(DEFAULT_LIMITS.cpus, engine.cpus), ...options.limits },
+    limits: { ...DEFAULT_LIMITS, cpus: toDefaultCpus(engine.cpus), ...options.limits },
     runtime: options.runtime,
     login: options.login,
     proxySockets: createProxySockets({ ...options, engine, ensureSeccomp: seccomp, image, user, startProxy }),

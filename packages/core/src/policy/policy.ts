@@ -51,7 +51,12 @@ export type Loosening = {
 };
 
 /** The default limits of a sandbox. */
-export const DEFAULT_LIMITS: Limits = { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 1024, diskBytes: 10 * 1024 ** 3 };
+export const DEFAULT_LIMITS: Limits = { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 512, diskBytes: 10 * 1024 ** 3 };
+
+/** Returns the default number of processors of a sandbox: one less than the machine has, for others than agents. */
+export function toDefaultCpus(cpus: number): number {
+  return Math.min(DEFAULT_LIMITS.cpus, Math.max(1, cpus - 1));
+}
 
 /** Lists the parts of an access that only a sandbox can enforce. */
 export function listSandboxOnly({ egress, limits, workspace }: Access): readonly (keyof Access)[] {

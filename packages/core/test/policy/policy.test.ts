@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   BudgieError,
   DEFAULT_LIMITS,
+  toDefaultCpus,
   narrowPolicy,
   listSandboxOnly,
   type AllowedHost,
@@ -23,6 +24,16 @@ function effective(agent: Tightening, call: Tightening): Policy {
 function refuse(loosening: Loosening): BudgieError {
   return new BudgieError("INPUT_INVALID", JSON.stringify(loosening));
 }
+
+it.each([
+  [1, 1],
+  [2, 1],
+  [4, 3],
+  [5, 4],
+  [64, 4],
+])("of %s processors, a sandbox gets %s by default", (cpus, expected) => {
+  expect(toDefaultCpus(cpus)).toBe(expected);
+});
 
 describe("narrowPolicy", () => {
   it.each<[string, Tightening, Tightening, Partial<Policy>]>([
@@ -66,7 +77,7 @@ describe("narrowPolicy", () => {
     [{ limits: { pids: 9 } }, { limits: { pids: 10 } }, { option: "pids", asked: 10, most: 9 }],
     [{ limits: { diskBytes: 11 * GiB } }, {}, { option: "disk", asked: 11 * GiB, most: 10 * GiB }],
     [{ limits: { diskBytes: GiB } }, { limits: { diskBytes: 2 * GiB } }, { option: "disk", asked: 2 * GiB, most: GiB }],
-    [{ limits: { pids: 2000 } }, {}, { option: "pids", asked: 2000, most: 1024 }],
+    [{ limits: { pids: 2000 } }, {}, { option: "pids", asked: 2000, most: 512 }],
   ])("refuses %j followed by %j", (agent, call, loosening) => {
     expect(() => effective(agent, call)).toThrow(refuse(loosening));
   });

@@ -69,6 +69,8 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
     HostConfig: {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
       ...toIsolation(limits, seccomp),
+      // A turn that uses all of its processors leaves the larger share to the other containers.
+      CpuShares: 512,
       Ulimits: hasUlimits ? ULIMITS.map(([Name, most]) => ({ Name, Soft: most, Hard: most })) : [],
       Init: true,
       NetworkMode: network,

@@ -42,6 +42,7 @@ describe("toTurnContainer", () => {
       Memory: 2 ** 31,
       MemorySwap: 2 ** 31,
       NanoCpus: 1_500_000_000,
+      CpuShares: 512,
       LogConfig: { Type: "none", Config: {} },
       Tmpfs: {
         "/tmp": "rw,nosuid,nodev,exec,size=512m,mode=1777",
