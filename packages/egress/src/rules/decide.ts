@@ -1,5 +1,5 @@
 import { coversName, findEntry, KNOWN_TELEMETRY, type EgressPolicy } from "@budgie/core/egress";
-import { isTelemetry } from "./presets.ts";
+import { isTelemetry } from "./telemetry.ts";
 
 /** A policy's decision on a host and a port. */
 export type Decision =

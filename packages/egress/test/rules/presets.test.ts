@@ -1,6 +1,7 @@
 import { coversName } from "@budgie/core/egress";
 import { describe, expect, it } from "vitest";
-import { PRESETS, presetHosts, TELEMETRY, type PresetName } from "../../src/rules/presets.ts";
+import { PRESETS, presetHosts, type PresetName } from "../../src/rules/presets.ts";
+import { TELEMETRY } from "../../src/rules/telemetry.ts";
 
 const names = Object.keys(PRESETS) as PresetName[];
 
