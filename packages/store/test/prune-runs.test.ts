@@ -41,7 +41,7 @@ describe("pruneRuns", () => {
 
     expect(before).toHaveLength(2);
     expect((await openArchive(stateDir).recent(ALL)).map(({ id }) => id)).toEqual([young.id]);
-    expect(await open(stateDir).undelivered(toCaller(old))).toEqual([]);
+    expect((await open(stateDir).undelivered(toCaller(old))).missed).toEqual([]);
   });
 
   it("removes only as many of the oldest answers of a large log as necessary, and keeps their runs", async () => {

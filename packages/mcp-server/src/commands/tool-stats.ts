@@ -36,7 +36,7 @@ export function toToolStats(agents: readonly Agent[], options: ToolOptions): Too
   return {
     bytesPerToken: BYTES_PER_TOKEN,
     modes: TOOL_MODES.map((mode) => toModeStats(mode, options, toTools(agents, { ...options, tools: mode }))),
-    listAgents: toCost(toAgentsResult(agents)),
+    listAgents: toCost({ isError: false, ...toAgentsResult(agents) }),
     longCalls: toCosts(toLongCallTools(options)),
   };
 }
