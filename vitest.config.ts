@@ -23,7 +23,7 @@ const prove = "packages/claims/test/prove.docker.test.ts";
 // The tests of the main promises, which `npm test` runs on the engine in minutes.
 const promises = [
   "packages/mcp-server/test/{egress,sandbox}.docker.test.ts",
-  "packages/mcp-server/test/**/{access,cancellation,executable-paths,prove}.docker.test.ts",
+  "packages/mcp-server/test/**/{access,cancellation,executable-paths,hostile-repository,prove}.docker.test.ts",
   "packages/runner-docker/test/{access,contract,errors,isolation,secrets}.docker.test.ts",
   "packages/runner-docker/test/**/{bind-mounts,confirm-mounts,disk,egress,hostile-repository,login,planted-home}.docker.test.ts",
   "packages/runner-docker/test/**/{exit-marker,lost-volumes,read-home-file,resume,session-container}.docker.test.ts",

@@ -26,7 +26,8 @@ const WARM_UP = fileURLToPath(new URL("lib/write-code-caches.mjs", import.meta.u
 const FILES = {
   "packages/runner-docker/forwarder/linux-amd64": "runner-docker/forwarder/linux-amd64",
   "packages/runner-docker/forwarder/linux-arm64": "runner-docker/forwarder/linux-arm64",
-  Dockerfile: "sandbox-image/Dockerfile",
+  // Not its symlink, which npm leaves out of packages
+  "Dockerfile.sandbox": "sandbox-image/Dockerfile.sandbox",
   "docker/entrypoint.sh": "sandbox-image/docker/entrypoint.sh",
 };
 const PROGRAMS = {

@@ -23,6 +23,8 @@ const IMAGE = { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z", Os: "linux", 
 /** Starts the fake engine on a Unix socket. It has every image. */
 export async function answerAsEngine(socket) {
   const server = createServer(({ url }, response) => {
+    // Each container is gone as soon as it is removed.
+    if (/^\/containers\/[^/]+\/json/.test(url)) response.statusCode = 404;
     response.setHeader("Content-Type", "application/json");
     response.end(JSON.stringify(ANSWERS[url] ?? IMAGE));
   });

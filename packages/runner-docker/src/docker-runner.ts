@@ -3,10 +3,8 @@ import { homedir, platform } from "node:os";
 import { join } from "node:path";
 import pLimit, { type LimitFunction } from "p-limit";
 import {
-  BudgieError,
   createSessionId,
   DEFAULT_LIMITS,
-  type Command,
   type Limits,
   type Owner,
   type Runner,
@@ -27,9 +25,9 @@ import { connectEngine, type Engine } from "./engine/engine.ts";
 import { createEngineVisibility } from "./session/engine-visibility.ts";
 import type { LookInto } from "./container-files/look-into.ts";
 import type { HostEnvironment } from "./engine/find-engine.ts";
-import { findAgentProgram } from "./image/find-agent-program.ts";
+import { refuseOriginals } from "./image/find-agent-program.ts";
 import { findImage, type SandboxImage } from "./image/find-image.ts";
-import { printInImage } from "./image/print-in-image.ts";
+import { createPrinter } from "./image/print-in-image.ts";
 import type { ProxyPlacement, StartProxy } from "./proxy/start-proxy.ts";
 import { listSessions } from "./maintenance/list-sessions.ts";
 import type { Login } from "./login/login.ts";
@@ -106,14 +104,13 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
   const image = await (finding ?? findImage(engine, options.image));
   const caller: Caller = { uid: process.getuid?.(), gid: process.getgid?.() };
   const user = toSandboxUser(caller, engine.users);
-  await refuseOriginals(engine, image, { user, ...options });
+  await refuseOriginals(engine, image, { user, owner: options.owner, program: options.program });
   const sessions = new Map<SessionId, Promise<DockerSession>>();
   const scratchDir = join(options.stateDir, "scratch", options.owner.record.instance);
   // More simultaneous starts than twice the cores only slow each of them down.
   const starting = pLimit(Math.max(2, 2 * engine.cpus));
   let context: SandboxContext | undefined;
-  const closed = new AbortController();
-  const printing = new Set<Promise<unknown>>();
+  const printer = createPrinter(engine, { image, user, owner: options.owner.record, runtime: options.runtime });
   const ahead = createAhead<DockerSession, LaunchedTurn>({
     turns: toTurnsAhead(engine, options),
     untilQuiet: (signal) => untilQuiet(starting, signal),
@@ -150,19 +147,6 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
     return { ...session, start };
   }
 
-  async function print(command: Command["argv"]): Promise<string> {
-    await options.owner.hold();
-    const { owner, runtime } = options;
-    const given = { image, command, user, owner: owner.record, runtime, signal: closed.signal };
-    const printed = printInImage(engine, given);
-    const ended = printed.then(
-      () => undefined,
-      () => undefined,
-    );
-    printing.add(ended);
-    return printed.finally(() => printing.delete(ended));
-  }
-
   function endSession(session: DockerSession, signal: AbortSignal): Promise<void> {
     return options.keepSessionsMs === undefined ? session.remove() : session.suspend(signal);
   }
@@ -173,7 +157,7 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
     guarded: toGuarded(engine, options),
     capacity: { cpus: engine.cpus, memoryBytes: engine.memoryBytes },
     imageId: image.id,
-    print,
+    print: (command) => options.owner.hold().then(() => printer.print(command)),
     ...((options.ahead ?? 0) > 0 ? { ahead: runnerAhead } : {}),
     openSession: (id, { isKept = true } = {}) => openOnce(id, isKept ? "new" : "passing"),
     resumeSession: (id) => openOnce(id, "kept"),
@@ -183,12 +167,11 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
       return translated(garbage, image.name);
     },
     async close() {
-      closed.abort(new BudgieError("CANCELLED", "budgie is shutting down."));
       const signal = AbortSignal.timeout(CLEARING_LIMIT_MS);
       const endings = [...sessions.values()].map((session) => session.then((opened) => endSession(opened, signal)));
       const results = await Promise.allSettled([
         ...endings,
-        ...printing,
+        printer.close(),
         ahead.session.close(),
         engine.pendingRemovals.close(),
       ]);
@@ -207,18 +190,6 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
  */
 function toTurnsAhead({ name }: Engine, { ahead = 0 }: DockerRunnerOptions): number {
   return name === "Podman" || platform() !== "linux" ? 0 : ahead;
-}
-
-type ProgramSeeker = Pick<DockerRunnerOptions, "owner" | "program"> & { readonly user: SandboxUser };
-
-/** Throws `IMAGE_NOT_FOUND` for an image of the original in which agents cannot run their program. Other images are not inspected. */
-async function refuseOriginals(
-  engine: Engine,
-  image: SandboxImage,
-  { owner, program, user }: ProgramSeeker,
-): Promise<void> {
-  if (!image.isLikeOriginals || program === undefined) return;
-  await findAgentProgram(engine, { image, program, user, owner: owner.record });
 }
 
 /** Wraps a session so that the runner forgets it once it is removed: its id is free, and closing does not remove it twice. */

@@ -1,4 +1,5 @@
 import type { Canaries } from "./canaries.ts";
+import type { Conversation } from "./kiro-cli/state/conversation.ts";
 import { openDatabase, type KiroDatabase } from "./kiro-cli/state/database.ts";
 
 /** Creates a Kiro user's `data.sqlite3`, and returns a function that closes it if `wal` kept it open. */
@@ -60,16 +61,15 @@ function fillConversations(database: KiroDatabase, canaries: Canaries): void {
   database.prepare(newer).run("/workspace", ID, value);
 }
 
-/** Returns the parts of a conversation that are needed to resume it. */
+/** Returns a conversation as the stand-in stores it, which the real program does with more fields. */
 function toConversation(prompt: string): string {
-  return JSON.stringify({
-    conversation_id: ID,
-    history: [
-      { user: { content: { Prompt: { prompt } } }, assistant: { Response: { message_id: ID, content: "Noted." } } },
-    ],
-    context_manager: { current_profile: "orchestrator" },
-    model_info: { model_id: "auto" },
-  });
+  const conversation: Conversation = {
+    id: ID,
+    agent: "orchestrator",
+    model: "auto",
+    history: [{ prompt, answer: "Noted." }],
+  };
+  return JSON.stringify(conversation);
 }
 
 const ID = "11111111-2222-4333-8444-555555555555";

@@ -15,6 +15,7 @@ export { sendJson } from "./send-json.ts";
 export { serveOnLoopback, type LoopbackServer } from "./serve-on-loopback.ts";
 export { toEndedProcess } from "./to-ended-process.ts";
 export { installKiroCli, kiroCliPath } from "./install-kiro-cli.ts";
+export type { Profile as KiroProfile } from "./kiro-cli/profile/settings.ts";
 export { startKagentServer, type KagentServer, type KagentServerOptions } from "./a2a/kagent-server.ts";
 export {
   startAuthorizationServer,

@@ -5,15 +5,16 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { parseProfile, type Profile as KiroProfile } from "./kiro-cli/profile/settings.ts";
 
 /** Path of this checkout's stand-in `kiro-cli`. It runs on this machine's Node, and needs a build. */
 export const kiroCliPath = fileURLToPath(new URL("../bin/kiro-cli", import.meta.url));
 
 /**
  * Copies the stand-in `kiro-cli` and its own Node into a folder. `COPY <folder>/ /usr/local/` then installs it in any image with
- * glibc, libstdc++ and `/bin/sh`.
+ * glibc, libstdc++ and `/bin/sh`. It has the given profile, unless `FAKE_KIRO_PROFILE` names another; default `v2`.
  */
-export async function installKiroCli(targetDir: string): Promise<void> {
+export async function installKiroCli(targetDir: string, profile?: KiroProfile): Promise<void> {
   const library = join(targetDir, "lib", "kiro-cli");
   await mkdir(join(targetDir, "bin"), { recursive: true });
   await mkdir(library, { recursive: true });
@@ -23,7 +24,11 @@ export async function installKiroCli(targetDir: string): Promise<void> {
   await chmod(join(library, "node"), 0o755);
   const needsLibraries = await copySharedLibraries(join(library, "lib"));
   const launcher = join(targetDir, "bin", "kiro-cli");
-  await writeFile(launcher, toLauncher(needsLibraries));
+  const lines = [
+    ...(needsLibraries ? ['export LD_LIBRARY_PATH="$here/lib"'] : []),
+    ...(profile === undefined ? [] : [`export FAKE_KIRO_PROFILE="\${FAKE_KIRO_PROFILE:-${profile}}"`]),
+  ];
+  await writeFile(launcher, toLauncher(lines));
   await chmod(launcher, 0o755);
 }
 
@@ -34,11 +39,12 @@ async function copyProgram(library: string): Promise<void> {
   await writeFile(join(library, "package.json"), '{ "type": "module" }\n');
 }
 
-// The files that `require("better-sqlite3")` loads, without its sources.
+// The files that the program loads of its modules, without their sources.
 const MODULE_FILES: Readonly<Record<string, readonly string[]>> = {
   "better-sqlite3": ["package.json", "LICENSE", "lib", "build/Release/better_sqlite3.node"],
   bindings: ["package.json", "LICENSE.md", "bindings.js"],
   "file-uri-to-path": ["package.json", "LICENSE", "index.js"],
+  yaml: ["package.json", "LICENSE", "dist"],
 };
 
 async function copyModules(modules: string): Promise<void> {
@@ -52,7 +58,8 @@ function resolvePackage(name: string): string {
   const fromHere = createRequire(import.meta.url);
   const fromSqlite = createRequire(fromHere.resolve("better-sqlite3/package.json"));
   const fromBindings = createRequire(fromSqlite.resolve("bindings/package.json"));
-  return (name === "file-uri-to-path" ? fromBindings : fromSqlite).resolve(`${name}/package.json`);
+  const from = { bindings: fromSqlite, "file-uri-to-path": fromBindings }[name] ?? fromHere;
+  return from.resolve(`${name}/package.json`);
 }
 
 // Libraries of glibc and the compiler, which every target image has. Two versions of them cannot be mixed.
@@ -69,20 +76,20 @@ async function copySharedLibraries(folder: string): Promise<boolean> {
   return true;
 }
 
-function toLauncher(needsLibraries: boolean): string {
+function toLauncher(lines: readonly string[]): string {
   return `#!/bin/sh
 self=$0
 [ -L "$self" ] && self=$(readlink -f -- "$self")
 here=\${self%/*}/../lib/kiro-cli
-${needsLibraries ? 'export LD_LIBRARY_PATH="$here/lib"\n' : ""}exec "$here/node" "$here/main.js" "$@"
+${lines.map((line) => `${line}\n`).join("")}exec "$here/node" "$here/main.js" "$@"
 `;
 }
 
-const [, script, targetDir] = process.argv;
+const [, script, targetDir, profile] = process.argv;
 if (script !== undefined && pathToFileURL(script).href === import.meta.url) {
   if (targetDir === undefined) {
-    console.error("Name the folder to install into: node install-kiro-cli.js TARGET_DIR");
+    console.error("Name the folder to install into: node install-kiro-cli.js TARGET_DIR [PROFILE]");
     process.exit(2);
   }
-  await installKiroCli(targetDir);
+  await installKiroCli(targetDir, profile === undefined ? undefined : parseProfile(profile));
 }

@@ -6,7 +6,18 @@ const LIBRARIES = ["core", "egress", "store", "runner-local", "runner-docker"];
 
 // Flags of programs that a library starts, or tells the user to start
 const OF_PROGRAMS = {
-  "core/src/kiro/kiro-command.ts": ["--agent", "--model", "--no-interactive", "--resume", "--trust-all-tools"],
+  "core/src/kiro/help/inspect-kiro.ts": ["--help", "--version"],
+  "core/src/kiro/help/parse-kiro-help.ts": ["--agent-engine", "--v"],
+  "core/src/kiro/kiro-command.ts": [
+    "--agent",
+    "--agent-engine",
+    "--auth-method",
+    "--model",
+    "--no-interactive",
+    "--resume",
+    "--trust-all-tools",
+    "--v",
+  ],
   // "budgie build-image --tag"
   "runner-docker/src/image/find-agent-program.ts": ["--tag"],
   "runner-docker/src/login/copy-session-database.ts": ["--max-old-space-size", "--no-warnings"],

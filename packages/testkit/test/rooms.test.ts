@@ -17,7 +17,7 @@ const IN_ROOMS = [
   "testkit",
 ];
 // The folders of tests that do not mirror a room.
-const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop", "programs"];
+const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop", "kiro", "programs"];
 
 describe.each(IN_ROOMS)("the rooms of %s", (name) => {
   const rooms = JSON.parse(readFileSync(join(PACKAGES, name, "rooms.json"), "utf8")) as Rooms;

@@ -1,6 +1,6 @@
 import { methods } from "@agentclientprotocol/sdk";
 import { z } from "zod";
-import { BudgieError } from "@budgie/core";
+import { BudgieError, toOption } from "@budgie/core";
 import type { AcpProgram } from "./acp-program.ts";
 import type { Connection } from "./connection.ts";
 import { isSwitchedOff, toSwitchOff } from "../kiro/autopilot.ts";
@@ -64,7 +64,7 @@ function stillOn(agent: string): BudgieError {
   return new BudgieError(
     "AGENT_FAILED",
     `Kiro would let the agent "${agent}" use every tool unasked, since its option "autopilot" cannot be switched off. ` +
-      `Use another version of Kiro, its V2 harness, or --trust-all-tools if the agent may.`,
+      `Use another version of Kiro or its V2 harness, or allow all tools with ${toOption("trustAllTools")}.`,
   );
 }
 

@@ -5,7 +5,7 @@ import type { OnOutput, Protocol, ProtocolTurn } from "../protocol/protocol.ts";
 import type { Command, Exit, RunnerSession } from "../runner/runner.ts";
 import { findTurnFiles } from "./agent-files.ts";
 import { toKiroAcpCommand, toKiroEnv, toModel, toV2AcpFlags, type KiroAcpProgram } from "./kiro-command.ts";
-import { findFlagsFor } from "./kiro-flags.ts";
+import { findFlagsFor } from "./help/kiro-flags.ts";
 import { toKiroAcpFailure } from "./kiro-failure.ts";
 import type { KiroOptions } from "./kiro-protocol.ts";
 import { createTransportCheck } from "./session-protocol.ts";
@@ -31,7 +31,7 @@ export function createKiroAcpProtocol(options: KiroOptions, createAcp: CreateAcp
   const checkTransport = createTransportCheck("acp", options.harness ?? "v2");
   return async (turn) => {
     await checkTransport(turn);
-    const { warnings } = findTurnFiles(options, turn.agent);
+    const warnings = [...findTurnFiles(options, turn.agent).warnings, ...toHooksWarnings(options, turn)];
     const { workspace } = turn.session.paths(turn.directory);
     const prompt = await toTurnPrompt(turn.prompt, options.prompts, { workspace, responseFile: undefined });
     const said = createRecord(turn.onOutput);
@@ -62,6 +62,12 @@ async function toV2Program(options: KiroOptions, turn: ProtocolTurn): Promise<Ki
   });
   // Kiro asks only for what the agent's own `allowedTools` leaves open.
   return { command, permission: trustAllTools ? "allow" : "deny", mode: agent.name, kiro: { harness: "v2" } };
+}
+
+/** Returns a warning about hooks that V3 does not run: it takes none with an agent. One with guards is refused. */
+function toHooksWarnings({ harness }: KiroOptions, { agent: { hooks = [] } }: ProtocolTurn): readonly string[] {
+  if (harness !== "v3" || hooks.length === 0) return [];
+  return [`Kiro's V3 harness did not run the agent's hooks, of which there are ${hooks.length}.`];
 }
 
 const KEPT_BYTES = 64 * 1024;

@@ -1,8 +1,8 @@
 import { basename, dirname, extname, join } from "node:path";
 import type { Agent } from "../agents/agent.ts";
 import type { Command, Projection } from "../runner/runner.ts";
-import type { KiroFlags } from "./kiro-flags.ts";
-import type { HarnessFlags } from "./parse-kiro-help.ts";
+import type { KiroFlags } from "./help/kiro-flags.ts";
+import type { HarnessFlags } from "./help/parse-kiro-help.ts";
 import type { KiroRequest } from "./v3/custom-agent.ts";
 import { KIRO_HIDDEN_PATHS } from "./kiro-hidden-paths.ts";
 

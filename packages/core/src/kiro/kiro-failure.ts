@@ -111,7 +111,7 @@ const SYMPTOMS: readonly Symptom[] = [
       `Kiro refused the model of the agent "${agent}" (${line}). Set another in its prompt file, or with ${toOption("model")}.`,
   },
   {
-    says: /not supported with (?:the )?[`'"]?--agent-engine/i,
+    says: /not supported with (?:the )?.?--agent-engine/i,
     code: "AGENT_FAILED",
     toMessage: (agent, line) =>
       `This version of Kiro does not run the agent "${agent}" in the way that budgie asks for (${line}). ` +

@@ -9,7 +9,7 @@ import type { OutputFiles } from "../protocol/output-files.ts";
 import { toCountText } from "../text/text.ts";
 import { findTurnFiles } from "./agent-files.ts";
 import { toKiroCommand, toKiroEnv, toModel, toV2ChatFlags, type KiroModels } from "./kiro-command.ts";
-import { findFlagsFor, type FindKiroFlags } from "./kiro-flags.ts";
+import { findFlagsFor, type FindKiroFlags } from "./help/kiro-flags.ts";
 import { toKiroFailure, waitsForLogin } from "./kiro-failure.ts";
 import { toAnswer, toDeniedTools, toUsage } from "./kiro-output.ts";
 import { createTransportCheck, type KiroHarness } from "./session-protocol.ts";

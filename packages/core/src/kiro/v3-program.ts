@@ -7,7 +7,7 @@ import type { Agent } from "../agents/agent.ts";
 import type { ProtocolTurn } from "../protocol/protocol.ts";
 import { findTurnFiles } from "./agent-files.ts";
 import { toKiroEnv, toKiroV3Command, toModel, type KiroAcpProgram } from "./kiro-command.ts";
-import { findFlagsFor, type KiroFlags } from "./kiro-flags.ts";
+import { findFlagsFor, type KiroFlags } from "./help/kiro-flags.ts";
 import type { KiroOptions } from "./kiro-protocol.ts";
 import { toCustomAgent } from "./v3/custom-agent.ts";
 import { readPromptText } from "./v3/prompt-text.ts";
@@ -62,7 +62,7 @@ function requireV3(flags: KiroFlags | undefined, { binary, sandboxHome }: KiroOp
   }
   if (flags.hasRuntime || sandboxHome === undefined) return;
   throw invalid(
-    `The sandbox image has not unpacked Kiro's V3 harness: it has no folder that its variable KIRO_RUNTIME_DIR names. ` +
+    `The sandbox image has not unpacked Kiro's V3 harness where no agent can write: "budgie doctor" says what is missing. ` +
       `Build it anew with "budgie build-image", which prints the reason if it cannot be unpacked. ${USE_V2}`,
   );
 }

@@ -38,6 +38,16 @@ describe("Kiro over ACP", () => {
     expect(permission).toBe("allow");
   });
 
+  it("warns on V3 about hooks, which do not run there", async () => {
+    const hooks = [{ trigger: "agentSpawn", command: "git status" }];
+    const turn = { ...createTurn(), agent: { ...AGENT, hooks } };
+    const warningsOf = async (options: Partial<KiroOptions>): Promise<readonly string[]> =>
+      (await createKiroAcpProtocol({ ...OPTIONS, ...options }, () => async () => ANSWER)(turn)).warnings;
+
+    expect(await warningsOf({ harness: "v3" })).toEqual([expect.stringContaining("did not run the agent's hooks")]);
+    expect(await warningsOf({})).toEqual([]);
+  });
+
   it("is asked in the words of the templates, but for no file", async () => {
     let asked = "";
     const protocol = createKiroAcpProtocol(OPTIONS, () => async ({ prompt }) => {

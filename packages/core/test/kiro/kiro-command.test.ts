@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { KiroFlags } from "../../src/kiro/kiro-flags.ts";
+import type { KiroFlags } from "../../src/kiro/help/kiro-flags.ts";
 import {
   toKiroAcpCommand,
   toKiroCommand,
@@ -79,7 +79,7 @@ describe("the flags of V2", () => {
     ["engines without names", flags({ engines: [] }), "--agent-engine v2", "--agent-engine v2"],
     ["other engines", flags({ engines: ["v3"] }), "", ""],
     ["different ways", flags({ hasV2: true }, { engines: ["v2"] }), "--v2", "--agent-engine v2"],
-  ])("follow a help that lists %s", (_what, listed, chat, acp) => {
+  ])("follow a help that lists %s", (_what, ...[listed, chat, acp]) => {
     expect(toV2ChatFlags(listed).join(" ")).toBe(chat);
     expect(toV2AcpFlags(listed).join(" ")).toBe(acp);
   });

@@ -35,8 +35,13 @@ function createPlace(file: object = {}, files: Readonly<Record<string, string>> 
   async function find(options: Partial<KiroOptions> = {}) {
     const session = await createFakeRunner(() => ({})).openSession(createSessionId());
     const turn: ProtocolTurn = {
-      ...{ agent: agent as ProtocolTurn["agent"], session, directory, prompt: "Read.", resume: false },
-      ...{ timeoutMs: 60_000, signal: undefined },
+      agent: agent as ProtocolTurn["agent"],
+      session,
+      directory,
+      prompt: "Read.",
+      resume: false,
+      timeoutMs: 60_000,
+      signal: undefined,
     };
     return toV3Program({ ...OPTIONS, sandboxHome: home, ...options }, turn);
   }
@@ -151,9 +156,9 @@ describe("toV3Program", () => {
       "that is not unpacked in the sandbox's image",
       { findFlags: async () => ({ ...FLAGS, hasRuntime: false }) },
       "CONFIG_INVALID",
-      /KIRO_RUNTIME_DIR/,
+      /where no agent can write/,
     ],
-  ])("refuses a program %s", async (_what, options, code, message) => {
+  ])("refuses a program %s", async (_what, ...[options, code, message]) => {
     expect(await failureOf(createPlace().find(options))).toMatchObject({
       code,
       message: expect.stringMatching(message),

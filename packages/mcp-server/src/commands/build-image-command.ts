@@ -22,14 +22,14 @@ export type BuildImageOptions = {
 export async function runBuildImage(options: BuildImageOptions, host: Host): Promise<number> {
   const { context, network, presets, tag } = options;
   refuseBadTag(tag);
-  const contextDir = findContext(context, host);
+  const recipe = findRecipe(context, host);
   const buildArgs = withPrograms(presets, Object.fromEntries(options.buildArgs.map(parseBuildArg)));
-  if (presets.length > 0) refuseOldRecipe(contextDir);
+  if (presets.length > 0) refuseOldRecipe(recipe);
   const { buildSandboxImage } = await import("@budgie/runner-docker");
   const progress = createProgress(host);
   const { failure, imageId } = await buildSandboxImage({
+    ...recipe,
     tag,
-    contextDir,
     buildArgs,
     network,
     home: host.home,
@@ -56,18 +56,22 @@ function refuseBadTag(tag: string): void {
   );
 }
 
-const DOCKERFILE = "Dockerfile";
+type Recipe = { readonly contextDir: string; readonly dockerfile: string };
+
+// A folder with both has the second for a program of its own.
+const NAMES = ["Dockerfile.sandbox", "Dockerfile"] as const;
 
 // The bundle's copy of the checkout's build context
 const OWN = fileURLToPath(new URL("../../dist/bundle/sandbox-image", import.meta.url));
 
-/** Finds the build context: the named folder, or budgie's own. */
-function findContext(context: string | undefined, host: Host): string {
-  const folder = context === undefined ? OWN : toAbsolutePath(context, host);
-  if (existsSync(join(folder, DOCKERFILE))) return folder;
+/** Finds the build context, which is the named folder or budgie's own, and the image's file in it. */
+function findRecipe(context: string | undefined, host: Host): Recipe {
+  const contextDir = context === undefined ? OWN : toAbsolutePath(context, host);
+  const dockerfile = NAMES.find((name) => existsSync(join(contextDir, name)));
+  if (dockerfile !== undefined) return { contextDir, dockerfile };
   throw new BudgieError(
     "CONFIG_INVALID",
-    `There is no ${DOCKERFILE} in "${folder}". Name the folder that has it with --context.`,
+    `There is no ${NAMES.join(" or ")} in "${contextDir}". Name the folder that has one with --context.`,
   );
 }
 
@@ -102,15 +106,15 @@ function toPackage(name: AgentPresetName): string {
 }
 
 /** Throws for a Dockerfile without this build argument, which would build an image without the programs. */
-function refuseOldRecipe(contextDir: string): void {
-  const file = join(contextDir, DOCKERFILE);
+function refuseOldRecipe({ contextDir, dockerfile }: Recipe): void {
+  const file = join(contextDir, dockerfile);
   if (readFileSync(file, "utf8").includes(PACKAGES)) return;
   throw new BudgieError("CONFIG_INVALID", `"${file}" takes no build argument ${PACKAGES}, which --with needs.`);
 }
 
 type Progress = { readonly tell: (line: string) => void; readonly clear: () => void };
 
-/** Creates the output. A terminal keeps only the steps, and shows their output in one changing line. */
+/** Creates the output. A terminal keeps only steps and notes, and shows the steps' output in one changing line. */
 function createProgress({ columns, stdout }: Host): Progress {
   if (columns === undefined) return { tell: (line) => void stdout.write(`${line}\n`), clear: () => undefined };
   const clear = (): void => void stdout.write("\r\u001B[2K");
@@ -118,7 +122,7 @@ function createProgress({ columns, stdout }: Host): Progress {
     tell(text) {
       for (const line of text.split(/[\r\n]+/)) {
         clear();
-        stdout.write(line.startsWith("Step ") ? `${line}\n` : line.slice(0, columns - 1));
+        stdout.write(/^(?:Step|Note:) /.test(line) ? `${line}\n` : line.slice(0, columns - 1));
       }
     },
     clear,

@@ -57,7 +57,7 @@ export function addBuildImage(
     .option("--tag <image>", "its name", "budgie-sandbox:latest")
     .option("--with <preset>", "add the program of a preset, as of budgie agents add; repeatable", append)
     .option("--build-arg <name=value>", "a build argument; repeatable", append)
-    .option("--context <dir>", "where Dockerfile and docker/ are; budgie's own by default")
+    .option("--context <dir>", "where Dockerfile.sandbox, or else Dockerfile, and docker/ are; budgie's own by default")
     .option("--network <mode>", "the network of the build, such as host; the engine's own by default")
     .action(({ buildArg = [], context, network, tag, with: presets = [] }: BuildArguments) =>
       run({ tag, buildArgs: buildArg, context, network, presets: presets.map(parsePreset) }),

@@ -1,75 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BudgieError, createSessionId, type Agent, type Protocol, type SandboxService } from "@budgie/core";
-import { createFakeRunner, startAuthorizationServer, startMockServer } from "@budgie/testkit";
+import { BudgieError, type Protocol } from "@budgie/core";
+import { startAuthorizationServer, startMockServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
-import { closeShared, type SharedServers } from "../../src/agent-servers/shared-servers.ts";
-import { withAgentServers } from "../../src/agent-servers/with-agent-servers.ts";
-import { parseConfig } from "../../src/config/config.ts";
-import { toSilentHost } from "../helpers/to-silent-host.ts";
-
-const ANSWER = { response: "", file: undefined, denied: [], warnings: [], exit: {} as never };
-
-/** Prepares turns of an agent whose section allows servers, in a sandbox that can reach budgie unless `canReach` is false. */
-async function setUp({ args = {}, canReach = true, file = {}, mcp, protocol = async () => ANSWER }: Setting) {
-  const home = mkdtempSync(join(tmpdir(), "budgie-mcp-"));
-  const host = toSilentHost({ home, cwd: home, env: { HOME: home } });
-  const configFile = join(home, "budgie.json");
-  writeFileSync(configFile, JSON.stringify({ ...file, agents: { coder: { mcp } } }));
-  const config = parseConfig({ sandbox: true, config: configFile, ...args }, host);
-  const services: SandboxService[] = [];
-  const runner = createFakeRunner(() => ({}));
-  const opened = [await runner.openSession(createSessionId()), await runner.openSession(createSessionId())] as const;
-  const shared: SharedServers = new Map();
-  const serve = (service: SandboxService): string => `http://sandbox-${services.push(service)}`;
-  const agent = { name: "coder", file: join(home, "coder.json") } as Agent;
-  let shown = "";
-  let written: readonly bigint[] = [];
-  let offered: unknown;
-  const seen: Protocol = async (turn) => {
-    const file = turn.agent.shown ?? turn.agent.file;
-    shown = readFileSync(file, "utf8");
-    offered = turn.offered;
-    const { ino, mtimeNs } = statSync(file, { bigint: true });
-    written = [ino, mtimeNs];
-    return protocol();
-  };
-  const serveAgent = withAgentServers(seen, { config, host, runner, instance: "test", shared });
-  /** Runs a turn of an agent whose file names servers, in one of two sessions. Returns the answer and the file that the agent saw. */
-  async function turn(mcpServers: object, number: 0 | 1 = 0) {
-    const includeMcpJson = Object.keys(mcpServers).length > 0;
-    writeFileSync(agent.file, JSON.stringify({ name: "coder", prompt: "Code.", includeMcpJson, mcpServers }));
-    const session = canReach ? { ...opened[number], serve } : opened[number];
-    const given = { agent, session, directory: home, prompt: "", resume: false, timeoutMs: 1000, signal: undefined };
-    const answer = await serveAgent(given);
-    return { ...answer, shown: JSON.parse(shown) as Readonly<Record<string, unknown>>, written, offered };
-  }
-
-  const state = async (mcpServers: object, number: 0 | 1) => (await turn(mcpServers, number)).mcpServers?.[0]?.state;
-  return {
-    services,
-    shared,
-    turn,
-    /** Runs a turn, and returns the state of its first server. */
-    state,
-    states: async (mcpServers: object) => [await state(mcpServers, 0), await state(mcpServers, 1)],
-    async [Symbol.asyncDispose]() {
-      await Promise.all(services.map((service) => service[Symbol.asyncDispose]()));
-      await closeShared(shared);
-      rmSync(home, { recursive: true });
-    },
-  };
-}
-
-type Setting = {
-  readonly mcp: object;
-  readonly canReach?: boolean;
-  readonly protocol?: () => ReturnType<Protocol>;
-  readonly args?: object;
-  /** More fields of the configuration file */
-  readonly file?: object;
-};
+import { closeShared } from "../../src/agent-servers/shared-servers.ts";
+import { setUp } from "./served-agent.ts";
 
 describe("an agent with MCP servers", () => {
   it("is shown addresses in place of its entries, under the same names", async () => {

@@ -1,6 +1,10 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { createFakeEngine } from "../../../runner-docker/test/helpers/fake-engine.ts";
+import { createFakeEngine, type FakeEngine } from "../../../runner-docker/test/helpers/fake-engine.ts";
+import { runBuildImage } from "../../src/commands/build-image-command.ts";
+import { toSilentHost } from "../helpers/to-silent-host.ts";
 import { createInstallUser } from "./install/create-install-user.ts";
 import { createBudgieUser } from "../helpers/start-budgie.ts";
 
@@ -37,21 +41,51 @@ describe("budgie build-image", () => {
     });
   });
 
-  it("asks for the packages of presets, on a base with npm, in the network that was named", async () => {
+  it.each([
+    [["Dockerfile"], "Dockerfile"],
+    [["Dockerfile.sandbox"], "Dockerfile.sandbox"],
+    [["Dockerfile", "Dockerfile.sandbox"], "Dockerfile.sandbox"],
+  ])("builds, of a context with %j, %s", async (names, built) => {
     await using user = await createBudgieUser();
+    await using engine = await createRefusingEngine();
+    for (const name of names) writeFileSync(join(user.workspace, name), "FROM scratch\n");
+
+    await user.command(["build-image", "--context", user.workspace], engine.hostEnv);
+
+    expect(toBuildQuery(engine).get("dockerfile")).toBe(built);
+  });
+
+  it("keeps steps and notes on a terminal, and shows the rest in one line", async () => {
+    await using user = await createBudgieUser();
+    const stdout = new PassThrough();
     await using engine = await createFakeEngine({
       "GET /version": { ApiVersion: "1.41" },
       "GET /info": {},
-      "POST /build": [{ status: 400, body: { message: "no" } }],
+      "POST /build": { stream: "Step 1/2 : RUN true\nmuch output\nNote: no V3\nStep 2/2 : RUN true\nmore\n" },
+      "GET /images/own/json": { Id: "sha256:abc" },
     });
+    const options = { tag: "own", buildArgs: [], context: undefined, presets: [], network: undefined };
+    const { home } = user.host;
+    const host = toSilentHost({ cwd: home, home, env: engine.hostEnv, stdout, columns: 80 });
+
+    await runBuildImage(options, host);
+
+    const shown = String(stdout.read())
+      .split("\n")
+      .map((line) => line.split("\u001B[2K").at(-1));
+    expect(shown).toEqual(["Step 1/2 : RUN true", "Note: no V3", "Step 2/2 : RUN true", "Built own (sha256:abc).", ""]);
+  });
+
+  it("asks for the packages of presets, on a base with npm, in the network that was named", async () => {
+    await using user = await createBudgieUser();
+    await using engine = await createRefusingEngine();
 
     await user.command(
       ["build-image", "--with", "codex,qwen", "--network", "host", "--build-arg", "NPM_PACKAGES=is-odd@3.0.1"],
       engine.hostEnv,
     );
 
-    const build = engine.requests.find((request) => request.startsWith("POST /build?")) ?? "";
-    const query = new URLSearchParams(build.slice(build.indexOf("?")));
+    const query = toBuildQuery(engine);
     expect(query.get("networkmode")).toBe("host");
     expect(JSON.parse(query.get("buildargs") ?? "")).toEqual({
       BASE_IMAGE: "node:22-bookworm-slim",
@@ -59,3 +93,14 @@ describe("budgie build-image", () => {
     });
   });
 });
+
+/** Creates an engine that records a build's options, and builds nothing. */
+function createRefusingEngine(): Promise<FakeEngine> {
+  const refusal = { status: 400, body: { message: "no" } };
+  return createFakeEngine({ "GET /version": { ApiVersion: "1.41" }, "GET /info": {}, "POST /build": [refusal] });
+}
+
+function toBuildQuery({ requests }: FakeEngine): URLSearchParams {
+  const build = requests.find((request) => request.startsWith("POST /build?")) ?? "";
+  return new URLSearchParams(build.slice(build.indexOf("?")));
+}

@@ -147,7 +147,7 @@ describe("the command line", () => {
     [["build-image", "--build-arg", "JDK"], 'Expected --build-arg to be NAME=VALUE, got "JDK".'],
     [
       ["build-image", "--context", "/nowhere"],
-      'There is no Dockerfile in "/nowhere". Name the folder that has it with --context.',
+      'There is no Dockerfile.sandbox or Dockerfile in "/nowhere". Name the folder that has one with --context.',
     ],
     [
       ["--system-prompt", "/nowhere.md"],

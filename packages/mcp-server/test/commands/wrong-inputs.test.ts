@@ -52,7 +52,11 @@ const ROWS: readonly Row[] = [
   ["egress explain", `Missing required argument 'agent'. See "budgie egress explain --help".`, 2],
   ["gc --older-than soon", 'Expected --older-than to be a duration such as "90s", "10m" or "1h30m", got "soon".', 2],
   ["build-image --tag", `Option '--tag <image>' argument missing. See "budgie build-image --help".`, 2],
-  ["build-image --context /nope", 'There is no Dockerfile in "/nope". Name the folder that has it with --context.', 2],
+  [
+    "build-image --context /nope",
+    'There is no Dockerfile.sandbox or Dockerfile in "/nope". Name the folder that has one with --context.',
+    2,
+  ],
   ["completion tcsh", `Command-argument value 'tcsh' is invalid for argument 'shell'.`, 2],
   [
     "--sandbox --allow-root HOME",

@@ -6,8 +6,10 @@ import type { HostEnvironment } from "../engine/find-engine.ts";
 export type BuildOptions = {
   /** The image's name */
   readonly tag: string;
-  /** The folder that holds `Dockerfile` and `docker/`; nothing else in it is sent */
+  /** The folder that holds the Dockerfile and `docker/`; nothing else in it is sent */
   readonly contextDir: string;
+  /** The Dockerfile's name in that folder */
+  readonly dockerfile: string;
   readonly buildArgs: Readonly<Record<string, string>>;
   /** The network of the build's containers, such as `host`; default the engine's own */
   readonly network?: string | undefined;
@@ -29,14 +31,14 @@ export async function buildSandboxImage(options: BuildOptions): Promise<Built> {
   const { docker } = await connectEngine(options.hostEnv, options.home);
   // Imported late: a server never needs it.
   const { pack } = await import("tar-fs");
+  const { buildArgs, dockerfile, network, tag } = options;
   // The checkout's times and owners would defeat the engine's cache.
   const context = pack(options.contextDir, {
-    entries: ["Dockerfile", "docker"],
+    entries: [dockerfile, "docker"],
     map: (header) => Object.assign(header, { uid: 0, gid: 0, mtime: new Date(0) }),
   });
-  const { buildArgs, network, tag } = options;
   const place = network === undefined ? {} : { networkmode: network };
-  const how = { t: tag, buildargs: { ...buildArgs }, rm: true, forcerm: true, ...place };
+  const how = { t: tag, dockerfile, buildargs: { ...buildArgs }, rm: true, forcerm: true, ...place };
   try {
     const stream = await docker.buildImage(context as unknown as NodeJS.ReadableStream, how);
     const failure = await follow(docker, stream as Readable, options.onProgress);

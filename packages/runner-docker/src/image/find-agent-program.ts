@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { BudgieError, createSessionId, type OwnerRecord } from "@budgie/core";
+import { BudgieError, createSessionId, type Owner, type OwnerRecord } from "@budgie/core";
 import { createContainer } from "../engine/create-container.ts";
 import { translated } from "../engine/docker-errors.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -36,6 +36,22 @@ export async function findAgentProgram(engine: Engine, question: AgentProgramQue
       { cause: error },
     );
   }
+}
+
+/** The agents' program to look for in an image. */
+export type ProgramSeeker = Pick<AgentProgramQuestion, "user"> & {
+  readonly program: string | undefined;
+  readonly owner: Pick<Owner, "record">;
+};
+
+/** Throws `IMAGE_NOT_FOUND` for an image of the original in which agents cannot run their program. Other images are not inspected. */
+export async function refuseOriginals(
+  engine: Engine,
+  image: SandboxImage,
+  { owner, program, user }: ProgramSeeker,
+): Promise<void> {
+  if (!image.isLikeOriginals || program === undefined) return;
+  await findAgentProgram(engine, { image, program, user, owner: owner.record });
 }
 
 async function findInImage(engine: Engine, { image, owner, program, user }: AgentProgramQuestion): Promise<string> {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { PassThrough } from "node:stream";
-import { readBounded, type Command, type OwnerRecord } from "@budgie/core";
+import { BudgieError, readBounded, type Command, type OwnerRecord } from "@budgie/core";
 import { attach } from "../engine/attach.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { demultiplex } from "../engine/demultiplex.ts";
@@ -24,6 +24,32 @@ export type Printing = {
   /** Ends it early */
   readonly signal?: AbortSignal | undefined;
 };
+
+/** The programs of one image that print. */
+export type Printer = {
+  /** Runs a program and returns its stdout, as {@link printInImage} does */
+  readonly print: (command: Command["argv"]) => Promise<string>;
+  /** Ends all programs. Resolves once their containers are removed. */
+  readonly close: () => Promise<unknown>;
+};
+
+/** Creates a printer of an image. */
+export function createPrinter(engine: Engine, options: Omit<Printing, "command" | "signal">): Printer {
+  const closed = new AbortController();
+  const running = new Set<Promise<unknown>>();
+  return {
+    print(command) {
+      const printed = printInImage(engine, { ...options, command, signal: closed.signal });
+      const ended = printed.catch(() => undefined).finally(() => running.delete(ended));
+      running.add(ended);
+      return printed;
+    },
+    close() {
+      closed.abort(new BudgieError("CANCELLED", "budgie is shutting down."));
+      return Promise.all(running);
+    },
+  };
+}
 
 const LIMIT_MS = 20_000;
 const HELD_BYTES = 128 * 1024;

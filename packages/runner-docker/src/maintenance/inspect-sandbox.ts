@@ -1,10 +1,11 @@
-import { BudgieError, type OwnerRecord } from "@budgie/core";
+import { BudgieError, type OwnerRecord, type Runner } from "@budgie/core";
 import { checkRuntime } from "../engine/check-runtime.ts";
 import type { EngineProtection } from "../engine/engine-protections.ts";
 import { connectEngine, type Engine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-engine.ts";
 import { findImage, type SandboxImage } from "../image/find-image.ts";
 import { findAgentProgram } from "../image/find-agent-program.ts";
+import { printInImage } from "../image/print-in-image.ts";
 import type { Login, LoginFacts } from "../login/login.ts";
 import { type Caller, toSandboxUser, toUserNotices } from "../sandbox/sandbox-user.ts";
 
@@ -32,6 +33,8 @@ export type SandboxFacts = {
   }>;
   readonly image: Part<SandboxImage>;
   readonly program: Part<{ readonly path: string }>;
+  /** Runs a program of the image that only prints, as a runner does; `undefined` if the image cannot run the agents' program */
+  readonly print: Runner["print"] | undefined;
   /** `undefined` if none was requested */
   readonly runtime: Part<{ readonly name: string }> | undefined;
   /** The part of the login that a sandbox would get; `undefined` if none was given */
@@ -43,12 +46,12 @@ type Part<Facts> = { readonly ok: true; readonly facts: Facts } | { readonly ok:
 
 /**
  * Inspects everything that a sandboxed turn needs, without changes: it only creates a container that never starts, to inspect
- * the image's files, and removes it.
+ * the image's files, and removes it. Only `print` of the facts runs a program.
  */
 export async function inspectSandbox(options: InspectOptions): Promise<SandboxFacts> {
   const engine = await attempt(() => connectEngine(options.hostEnv, options.home));
   const caller = { uid: process.getuid?.(), gid: process.getgid?.() };
-  const [{ image, program }, login, runtime] = await Promise.all([
+  const [{ image, print, program }, login, runtime] = await Promise.all([
     inspectImage(engine, caller, options),
     inspectLogin(options),
     inspectRuntime(engine, options.runtime),
@@ -57,6 +60,7 @@ export async function inspectSandbox(options: InspectOptions): Promise<SandboxFa
     engine: engine.ok ? { ok: true, facts: toEngineFacts(engine.facts) } : engine,
     image,
     program,
+    print: runtime?.ok === false ? undefined : print,
     runtime,
     login,
     notices: toUserNotices(caller, engine.ok ? engine.facts.users : "same"),
@@ -72,15 +76,16 @@ const UNASKED = { ok: false, problem: "there is no engine to ask" } as const;
 async function inspectImage(
   engine: Part<Engine>,
   caller: Caller,
-  { image: name, owner, program }: InspectOptions,
-): Promise<Pick<SandboxFacts, "image" | "program">> {
-  if (!engine.ok) return { image: UNASKED, program: UNASKED };
+  { image: name, owner, program, runtime }: InspectOptions,
+): Promise<Pick<SandboxFacts, "image" | "print" | "program">> {
+  if (!engine.ok) return { image: UNASKED, program: UNASKED, print: undefined };
   const { facts } = engine;
   const image = await attempt(() => findImage(facts, name));
-  if (!image.ok) return { image, program: { ok: false, problem: "there is no image to look into" } };
-  const question = { image: image.facts, program, owner, user: toSandboxUser(caller, facts.users) };
-  const path = findAgentProgram(facts, question);
-  return { image, program: await attempt(async () => ({ path: await path })) };
+  if (!image.ok) return { image, program: { ok: false, problem: "there is no image to look into" }, print: undefined };
+  const place = { image: image.facts, owner, user: toSandboxUser(caller, facts.users) };
+  const found = await attempt(async () => ({ path: await findAgentProgram(facts, { ...place, program }) }));
+  const print: Runner["print"] = (command) => printInImage(facts, { ...place, command, runtime });
+  return { image, program: found, print: found.ok ? print : undefined };
 }
 
 async function inspectRuntime(engine: Part<Engine>, name: string | undefined): Promise<SandboxFacts["runtime"]> {

@@ -62,5 +62,6 @@ function toReply(answers: Answers, { method, url = "" }: IncomingMessage, reques
 function answer({ body, status }: Reply, response: ServerResponse): void {
   if (body === "never") return;
   response.writeHead(status, { "Content-Type": "application/json" });
-  response.end(status === 204 ? "" : JSON.stringify(body));
+  // Engines end JSON with a newline.
+  response.end(status === 204 ? "" : `${JSON.stringify(body)}\n`);
 }

@@ -26,10 +26,11 @@ afterEach(async () => {
 });
 
 function build(dockerfile: string) {
-  writeFileSync(join(contextDir, "Dockerfile"), dockerfile);
+  writeFileSync(join(contextDir, "Dockerfile.sandbox"), dockerfile);
   return buildSandboxImage({
     tag,
     contextDir,
+    dockerfile: "Dockerfile.sandbox",
     buildArgs: { GREETING: "hello" },
     home: process.env["HOME"] ?? "/root",
     hostEnv: process.env,
@@ -55,10 +56,11 @@ describe("buildSandboxImage", () => {
   });
 
   it("needs an engine", async () => {
-    const options = { tag, contextDir, buildArgs: {}, home: contextDir, onProgress: () => undefined };
+    const options = { tag, contextDir, dockerfile: "Dockerfile", buildArgs: {}, home: contextDir };
+    const onProgress = (): void => undefined;
 
     await expect(
-      buildSandboxImage({ ...options, hostEnv: { DOCKER_HOST: "unix:///nonexistent" } }),
+      buildSandboxImage({ ...options, onProgress, hostEnv: { DOCKER_HOST: "unix:///nonexistent" } }),
     ).rejects.toMatchObject({
       code: "RUNNER_UNAVAILABLE",
     });

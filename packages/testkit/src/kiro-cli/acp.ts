@@ -7,17 +7,19 @@ import { printHelp } from "./help.ts";
 import { toExitError } from "./profile/exit-error.ts";
 import { databaseFile } from "./profile/paths.ts";
 import type { Settings } from "./profile/settings.ts";
+import { startV3 } from "./start-v3.ts";
 import { findLogin } from "./state/auth.ts";
 import { countRun, openDatabase } from "./state/database.ts";
 
 /** Runs `kiro-cli acp`, which the first engine does not have. */
 export async function acp(argv: readonly string[], given: Settings): Promise<void> {
-  if (given.profile === "q1") throw toUsageError("unrecognized subcommand 'acp'");
-  const args = parseArguments("acp", argv, given.profile);
+  if (given.traits.acp === undefined) throw toUsageError("unrecognized subcommand 'acp'");
+  const args = parseArguments("acp", argv, given);
   const settings = { ...given, harness: args.harness };
-  if (args.help) return printHelp(settings.profile);
+  if (args.help) return printHelp(settings);
   if (args.input !== undefined) throw toUsageError(`unexpected argument '${args.input}' found`);
   if (settings.logFile) recordCall(settings.logFile, undefined);
+  if (settings.harness === "v3") startV3(settings);
   const database = openDatabase(databaseFile(), settings);
   const loggedOut = LOGGED_OUT[findLogin(database, process.env)];
   // The real program's behaviour without a login is unknown, so one profile exits, and the others answer with an error.

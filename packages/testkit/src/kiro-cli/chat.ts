@@ -1,54 +1,63 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isatty } from "node:tty";
 import { loadAgents, pickAgent } from "./agent/agents.ts";
-import { parseArguments, type KiroArguments } from "./arguments.ts";
-import { findLogin } from "./state/auth.ts";
-import { recordCall } from "./call-log.ts";
-import { loadConversation, saveConversation, type Conversation } from "./state/conversation-store.ts";
-import { countRun, openDatabase, type KiroDatabase } from "./state/database.ts";
-import { toExitError } from "./profile/exit-error.ts";
+import type { V3Policy } from "./agent/decide-tool.ts";
 import { runHooks } from "./agent/hooks.ts";
 import type { KiroAgent } from "./agent/kiro-agent.ts";
-import { createJsonOutput } from "./output/json-output.ts";
 import { startMcpServers } from "./agent/mcp-servers.ts";
-import { listModels, pickModel } from "./models.ts";
+import { loadUserRules } from "./agent/user-rules.ts";
+import { parseArguments, type KiroArguments } from "./arguments.ts";
+import { recordCall } from "./call-log.ts";
+import { printHelp } from "./help.ts";
 import { write } from "./output/output.ts";
+import { createTextOutput } from "./output/text-output.ts";
+import { toExitError } from "./profile/exit-error.ts";
+import { MODELS } from "./profile/models.ts";
 import { databaseFile } from "./profile/paths.ts";
-import { interpretPrompt, readPrompt, requirePrompt } from "./prompt.ts";
-import { reply } from "./script/reply.ts";
 import type { Settings } from "./profile/settings.ts";
 import { runShellEscape } from "./profile/shell.ts";
-import { createTextOutput } from "./output/text-output.ts";
-import { printHelp } from "./help.ts";
+import { reply } from "./script/reply.ts";
+import { startV3 } from "./start-v3.ts";
+import { toSessionFiles } from "./state/session-files.ts";
+import { findLogin } from "./state/auth.ts";
+import type { Conversation } from "./state/conversation.ts";
+import { openConversations } from "./state/conversation-store.ts";
+import { countRun, openDatabase, type KiroDatabase } from "./state/database.ts";
 
 /** Runs `kiro-cli chat`: one prompt, one answer. */
 export async function chat(argv: readonly string[], given: Settings): Promise<void> {
-  const args = parseArguments("chat", argv, given.profile);
+  const args = parseArguments("chat", argv, given);
   const settings = { ...given, harness: args.harness };
-  if (args.help) return printHelp(settings.profile);
-  dieOnInterrupt(settings);
+  if (args.help) return printHelp(settings);
+  process.on("SIGINT", () => process.exit(1));
+  if (settings.harness === "v3") startV3(settings);
+  if (args.listSessions) return listSessions(settings);
 
-  const source = readPrompt(args.input);
-  if (settings.logFile) recordCall(settings.logFile, source.stdin);
+  const stdin = args.input === undefined ? readStdin() : undefined;
+  if (settings.logFile) recordCall(settings.logFile, stdin);
   const database = openDatabase(databaseFile(), settings);
-  await requireLogin(database, args, settings);
-  if (args.listModels !== "no") return listModels(args.listModels, settings);
+  await requireLogin(database, settings);
   if (args.interactive) throw toExitError(2, "error: this stand-in only chats with --no-interactive");
 
-  if (args.verbose) await write(process.stdout, `${new Date().toISOString()} INFO chat_cli::cli: starting\n`);
-  const prompt = requirePrompt(source);
+  const prompt = (args.input ?? stdin ?? "").trim();
+  if (prompt === "") throw toExitError(1, "error: Input must be supplied when running in non-interactive mode");
   countRun(database);
   await converse({ database, args, settings, prompt });
 }
 
-/** Handles an interrupt: the first engine exits with 0, the second does not. */
-function dieOnInterrupt({ profile }: Settings): void {
-  process.on("SIGINT", () => process.exit(profile === "q1" ? 0 : 1));
+function readStdin(): string | undefined {
+  return isatty(0) ? undefined : readFileSync(0, "utf8");
 }
 
-async function requireLogin(database: KiroDatabase, args: KiroArguments, settings: Settings): Promise<void> {
+function listSessions({ harness }: Settings): Promise<void> {
+  const ids = toSessionFiles(harness).list();
+  return write(process.stdout, ids.map((id) => `${id}\n`).join(""));
+}
+
+async function requireLogin(database: KiroDatabase, settings: Settings): Promise<void> {
   switch (findLogin(database, process.env)) {
     case "api-key":
     case "token":
@@ -59,18 +68,12 @@ async function requireLogin(database: KiroDatabase, args: KiroArguments, setting
       if (settings.profile === "q1") {
         throw toExitError(1, "error: You are not logged in, please log in with kiro-cli login");
       }
-      await write(args.format === "text" ? process.stdout : process.stderr, DEVICE_LOGIN);
+      await write(process.stdout, DEVICE_LOGIN);
       for (;;) await sleep(60_000);
   }
 }
 
-const DEVICE_LOGIN = `
-Confirm the following code in the browser
-Code: FAKE-CODE
-
-Open this URL: https://device.sso.us-east-1.amazonaws.com/?user_code=FAKE-CODE
-Logging in...
-`;
+const DEVICE_LOGIN = "\nOpen this URL: https://device.sso.us-east-1.amazonaws.com/?user_code=FAKE-CODE\n";
 
 type Chat = {
   readonly database: KiroDatabase;
@@ -80,32 +83,31 @@ type Chat = {
 };
 
 async function converse({ database, args, settings, prompt }: Chat): Promise<void> {
-  const conversation = loadConversation(database, settings.profile, args);
+  const conversations = openConversations(database, settings);
+  const conversation = conversations.load(args);
   const agent = await chooseAgent(args, conversation, settings);
-  const model = await pickModel({ args, agent, conversation, settings });
-  const options = { profile: settings.profile, model, sessionId: conversation.id, trustAll: args.trust.all };
-  const output = args.format === "text" ? createTextOutput(options) : createJsonOutput(options);
+  const model = pickModel(args, agent);
+  const output = createTextOutput(settings);
 
   const servers = await startMcpServers(agent, settings);
   try {
     for (const line of servers.warnings) await write(process.stderr, `${line}\n`);
-    await runHooks(agent, "agentSpawn", undefined);
-    const text = await interpret(prompt);
-    if (text === undefined) return;
-    await runHooks(agent, "userPromptSubmit", text);
-    await output.begin();
+    if (settings.harness === "v2") await runHooks(agent, "agentSpawn");
+    if (!(await isForModel(prompt))) return;
+    if (settings.harness === "v2") await runHooks(agent, "userPromptSubmit");
+    await write(process.stderr, `🤖 You are chatting with ${model}\n\n`);
     await reply({
-      prompt: text,
+      prompt,
       agent,
       model,
-      policy: { trust: args.trust, v3: settings.harness === "v3" ? { rules: [], autopilot: false } : undefined },
+      policy: { trust: args.trust, v3: await loadPolicy(settings) },
       conversation,
       settings,
       output,
       connections: servers.connections,
       save: (answer) => {
-        const history = [...conversation.history, { prompt: text, answer }];
-        saveConversation(database, settings.profile, { id: conversation.id, agent: agent.name, model, history });
+        const history = [...conversation.history, { prompt, answer }];
+        conversations.save({ id: conversation.id, agent: agent.name, model, history });
       },
     });
   } finally {
@@ -113,34 +115,34 @@ async function converse({ database, args, settings, prompt }: Chat): Promise<voi
   }
 }
 
-/** Picks the agent of `--agent`; the first engine prefers the stored agent of a resumed conversation. */
+async function loadPolicy({ harness }: Settings): Promise<V3Policy | undefined> {
+  return harness === "v3" ? { ...(await loadUserRules()), autopilot: false } : undefined;
+}
+
+/** Picks the agent of `--agent`. Later versions prefer the stored agent of a resumed conversation. */
 async function chooseAgent(args: KiroArguments, stored: Conversation, settings: Settings): Promise<KiroAgent> {
-  const set = loadAgents(settings);
-  const name = settings.profile === "q1" ? (stored.agent ?? args.agent) : args.agent;
-  const deprecation = args.deprecatedProfile ? ["WARNING: --profile is deprecated, use --agent instead"] : [];
+  const set = await loadAgents(settings);
+  const name = settings.traits.hasV3 ? (stored.agent ?? args.agent) : args.agent;
   const { agent, warning } = pickAgent(name, set, settings);
-  for (const line of [...deprecation, ...set.warnings, ...(warning === undefined ? [] : [warning])]) {
+  for (const line of [...set.warnings, ...(warning === undefined ? [] : [warning])]) {
     await write(process.stderr, `${line}\n`);
   }
   return agent;
 }
 
-/** Returns the prompt for the model, or handles the command that its first character selects. */
-async function interpret(prompt: string): Promise<string | undefined> {
-  const meaning = interpretPrompt(prompt);
-  switch (meaning.kind) {
-    case "model":
-      return meaning.text;
-    case "shell":
-      // A mark for tests: no caller's text may ever run as a command.
-      writeFileSync(join(homedir(), ".fake-kiro-shell-escape"), meaning.command);
-      await runShellEscape(meaning.command);
-      return undefined;
-    case "slash":
-      await write(process.stderr, `Slash command: /${meaning.command}\n`);
-      return undefined;
-    case "lookup":
-      await write(process.stderr, `Prompt '${meaning.name}' not found. Use /prompts list to see available prompts.\n`);
-      return undefined;
-  }
+/** Picks the model of the flag, or the agent's. */
+function pickModel({ model }: KiroArguments, agent: KiroAgent): string {
+  if (model === undefined || MODELS.includes(model)) return model ?? agent.model ?? "auto";
+  throw toExitError(1, `error: Model '${model}' does not exist. Available models: ${MODELS.join(", ")}`);
+}
+
+/** Checks a prompt's first character, as Kiro does before any model or permission. Returns false for one that is a command. */
+async function isForModel(prompt: string): Promise<boolean> {
+  if (!/^[!/@]/.test(prompt)) return true;
+  if (!prompt.startsWith("!")) return false;
+  const command = prompt.slice(1);
+  // A mark for tests: no caller's text may ever run as a command.
+  writeFileSync(join(homedir(), ".fake-kiro-shell-escape"), command);
+  await runShellEscape(command);
+  return false;
 }

@@ -1,5 +1,5 @@
 import { write } from "./output/output.ts";
-import type { Profile } from "./profile/settings.ts";
+import type { Settings } from "./profile/settings.ts";
 
 const HELP = `A stand-in for kiro-cli, scripted by its prompt
 
@@ -8,7 +8,6 @@ Usage: kiro-cli [COMMAND]
 Commands:
   acp      Serves the Agent Client Protocol
   chat     AI assistant in your terminal
-  agent    Agent root commands
   whoami   Prints details about the current user
 
 Options:
@@ -22,6 +21,6 @@ const HARNESSES = `      --agent-engine <ENGINE>  Harness that runs the agent [p
 `;
 
 /** Prints the text of `kiro-cli --help`, which is also that of each command. */
-export function printHelp(profile: Profile): Promise<void> {
-  return write(process.stdout, profile === "v2late" || profile === "v3" ? HELP + HARNESSES : HELP);
+export function printHelp({ traits }: Settings): Promise<void> {
+  return write(process.stdout, traits.hasV3 ? HELP + HARNESSES : HELP);
 }

@@ -1,5 +1,5 @@
 import { isExitError } from "./profile/exit-error.ts";
-import { loadSettings, VERSIONS, type Settings } from "./profile/settings.ts";
+import { loadSettings, type Settings } from "./profile/settings.ts";
 
 /** Runs the stand-in. Each command imports its modules, so that `--version` starts fast and opens no database. */
 async function main(argv: readonly string[]): Promise<void> {
@@ -8,14 +8,8 @@ async function main(argv: readonly string[]): Promise<void> {
   const [first = "chat", ...others] = argv;
   const isHarness = first === "--v2" || first === "--v3";
   const [command = "chat", ...rest] = isHarness ? [...others, first] : [first, ...others];
-  switch (command) {
-    case "-V":
-    case "--version":
-      process.stdout.write(`kiro-cli ${VERSIONS[settings.profile]}\n`);
-      return;
-    default:
-      await runCommand(command, rest, settings);
-  }
+  if (command === "-V" || command === "--version") process.stdout.write(`kiro-cli ${settings.traits.version}\n`);
+  else await runCommand(command, rest, settings);
 }
 
 async function runCommand(command: string, rest: readonly string[], settings: Settings): Promise<void> {
@@ -25,13 +19,11 @@ async function runCommand(command: string, rest: readonly string[], settings: Se
     case "chat":
       return (await import("./chat.ts")).chat(rest, settings);
     case "whoami":
-      return (await import("./commands.ts")).whoami(rest, settings);
-    case "agent":
-      return (await import("./commands.ts")).agentCommand(rest, settings);
+      return (await import("./whoami.ts")).whoami(settings);
     case "-h":
     case "--help":
     case "help":
-      return (await import("./help.ts")).printHelp(settings.profile);
+      return (await import("./help.ts")).printHelp(settings);
     default:
       throw (await import("./arguments.ts")).toUsageError(`unrecognized subcommand '${command}'`);
   }

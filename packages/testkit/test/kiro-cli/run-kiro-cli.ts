@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { createHostHome, kiroCliPath, type HostHome, type HostHomeOptions } from "@budgie/testkit";
+import { createHostHome, kiroCliPath, type HostHome, type HostHomeOptions, type KiroProfile } from "@budgie/testkit";
 
 type Run = {
   readonly stdout: string;
@@ -10,7 +10,6 @@ type Run = {
   readonly bytes: Buffer;
   readonly exitCode: number | null;
   readonly signal: string | null;
-  readonly durationMs: number;
 };
 
 /** A home with a work folder, and functions that run the stand-in there. */
@@ -24,6 +23,8 @@ export type KiroUser = AsyncDisposable & {
 };
 
 export type RunOptions = {
+  /** Default `v2` */
+  readonly profile?: KiroProfile;
   readonly input?: string;
   readonly argv?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -35,13 +36,12 @@ export async function createKiroUser(options: HostHomeOptions = {}): Promise<Kir
   const work = join(host.home, "work");
   await mkdir(work);
 
-  function start(argv: readonly string[], { env, cwd = work }: RunOptions = {}): ChildProcess {
-    const PATH = process.env["PATH"] ?? "";
-    return spawn(kiroCliPath, argv, { cwd, env: { PATH, HOME: host.home, ...env }, stdio: "pipe" });
+  function start(argv: readonly string[], { env, cwd = work, profile }: RunOptions = {}): ChildProcess {
+    const own = { PATH: process.env["PATH"] ?? "", HOME: host.home, ...(profile && { FAKE_KIRO_PROFILE: profile }) };
+    return spawn(kiroCliPath, argv, { cwd, env: { ...own, ...env }, stdio: "pipe" });
   }
 
   async function run(argv: readonly string[], runOptions: RunOptions = {}): Promise<Run> {
-    const started = performance.now();
     const child = start(argv, runOptions);
     // A program may end before it reads its input.
     child.stdin?.on("error", () => undefined);
@@ -52,8 +52,7 @@ export async function createKiroUser(options: HostHomeOptions = {}): Promise<Kir
     child.stderr?.on("data", (piece: Buffer) => err.push(piece));
     const [exitCode, signal] = (await once(child, "close")) as [number | null, string | null];
     const bytes = Buffer.concat(out);
-    const durationMs = performance.now() - started;
-    return { stdout: bytes.toString(), stderr: Buffer.concat(err).toString(), bytes, exitCode, signal, durationMs };
+    return { stdout: bytes.toString(), stderr: Buffer.concat(err).toString(), bytes, exitCode, signal };
   }
 
   return {
@@ -68,14 +67,3 @@ export async function createKiroUser(options: HostHomeOptions = {}): Promise<Kir
 }
 
 export const MARKER = "\u001B[38;5;141m> \u001B[0m";
-
-/** Parses the events of a stream-json run, without a truncated last line. */
-export function parseEvents(stdout: string) {
-  const lines = stdout.split("\n").slice(0, -1);
-  return lines.map((line) => JSON.parse(line) as { type: string; data: Record<string, unknown> });
-}
-
-export const JSON_OUTPUT: RunOptions = {
-  argv: ["--output-format", "stream-json"],
-  env: { FAKE_KIRO_PROFILE: "v2json" },
-};

@@ -2,11 +2,12 @@ import type { AgentDefinition } from "../../agents/agent-definition.ts";
 
 /** Returns the reason why V3 must not run an agent: a part that restricts it, and that V3 would not keep; `undefined` if there is none. */
 export function findV3Obstacle(definition: AgentDefinition): string | undefined {
-  const { excludedTools, hooks, permissions, toolsSettings } = definition;
+  const { disallowedTools, excludedTools, hooks, permissions, toolsSettings } = definition;
   if (holdsGuard(hooks)) {
     return "its hooks guard its tools (preToolUse), and nobody has seen such a hook block a tool there when it is run by another program";
   }
   if (isFilled(excludedTools)) return 'its "excludedTools" cannot be sent there';
+  if (isFilled(disallowedTools)) return 'its "disallowedTools" cannot be sent there';
   // Kiro's own upgrade turns them into rules.
   if (isFilled(toolsSettings) && !permissions)
     return 'its "toolsSettings" have no meaning there: give it "permissions" instead';

@@ -16,6 +16,8 @@ describe("findV3Obstacle", () => {
 
   it.each<[string, object]>([
     ["excludedTools", { excludedTools: ["shell"] }],
+    ["excludedTools", { excludedTools: "shell, write" }],
+    ["disallowedTools", { disallowedTools: "Bash" }],
     ["toolsSettings", { toolsSettings: { execute_bash: { deniedCommands: ["rm .*"] } } }],
   ])("names %s, which would restrict nothing", (key, fields) => {
     expect(findV3Obstacle({ ...AGENT, ...fields })).toContain(`"${key}"`);

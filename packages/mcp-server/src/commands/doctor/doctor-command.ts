@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { BudgieError, loadAgents, listHideableHooks, type Agent, type EgressPolicy } from "@budgie/core";
 import type { LabOptions } from "@budgie/claims";
+import type { SandboxFacts } from "@budgie/runner-docker";
 import { findSqliteProblem } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import { inspectEgress } from "./egress-findings.ts";
@@ -17,6 +18,8 @@ import { findHiddenFiles } from "../../agents/find-problems.ts";
 import { withKagentAgents } from "../../agents/kagent-agents.ts";
 import { findAwaitedAgents, refuseUnknownAgents } from "../../config/agent-policies.ts";
 import { withFlags } from "../../terminal/with-flags.ts";
+import { toHarnessFindings } from "./harness-findings.ts";
+import { askKiros, toKiroFindings } from "./kiro-findings.ts";
 import { inspectServers } from "./mcp-findings.ts";
 import { inspectPrograms } from "./program-findings.ts";
 import { isProven, proofText } from "./proof.ts";
@@ -44,13 +47,16 @@ async function examine(given: Config, { egress, json, prove, signal }: Examinati
   const problemsElsewhere: string[] = [];
   const config = await withKagentAgents(given, { ...host, report: (line) => void problemsElsewhere.push(line) });
   const facts = await inspectMachine(config, host);
-  const { agents } = loadAgents(config);
+  const loaded = loadAgents(config);
+  const { agents } = loaded;
   const lab = toLabOptions(config, signal, host);
   const found: readonly Finding[] = [
     ...withoutKiros(toSandboxFindings(facts, config, host), agents),
+    ...(await inspectKiros(facts, agents, { config, host })),
     ...(await inspectEgress(facts, egress, lab)),
     ...(await inspectPrograms(agents, config, host)),
     ...inspectAgents(config, host),
+    ...toHarnessFindings(loaded, config),
     ...(await inspectServers(config, signal, host)),
     ...[...problemsElsewhere, ...findRefusedRemotes(config)].map(toFailure),
     ...inspectDirectories(config),
@@ -72,8 +78,21 @@ async function examine(given: Config, { egress, json, prove, signal }: Examinati
 
 /** Removes the findings about kiro-cli and its login if only agents with programs of their own are on offer. */
 function withoutKiros(findings: readonly Finding[], agents: readonly Agent[]): readonly Finding[] {
-  const needsKiro = agents.length === 0 || agents.some(isKiros);
-  return needsKiro ? findings : findings.filter(({ what }) => what !== "program" && what !== "login");
+  return needsKiro(agents) ? findings : findings.filter(({ what }) => what !== "program" && what !== "login");
+}
+
+type Place = { readonly config: Config; readonly host: Host };
+
+async function inspectKiros(
+  facts: SandboxFacts,
+  agents: readonly Agent[],
+  { config, host }: Place,
+): Promise<readonly Finding[]> {
+  return needsKiro(agents) ? toKiroFindings(await askKiros(facts, config, host), config) : [];
+}
+
+function needsKiro(agents: readonly Agent[]): boolean {
+  return agents.length === 0 || agents.some(isKiros);
 }
 
 function isKiros({ program, remote }: Agent): boolean {

@@ -1,10 +1,10 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
 import type { Agent, AgentProgram } from "@budgie/core";
 import { AGENT_PRESETS, type AgentPreset } from "../../agents/agent-presets.ts";
 import { findMissingInputs } from "../../agents/missing-inputs.ts";
 import type { Config } from "../../config/config.ts";
+import { findOnPath } from "../../process/find-on-path.ts";
 import type { Host } from "../../process/host.ts";
+import { toBuildTodo } from "./build-todo.ts";
 import type { Finding } from "./finding.ts";
 import { inspectMachine } from "./inspect-machine.ts";
 
@@ -22,7 +22,7 @@ export async function inspectPrograms(
       text: `${name}: ${text}`,
       todo,
     });
-    const place = program === undefined ? [] : await findProgram(program, config, host);
+    const place = program === undefined ? [] : await findProgram(program, { agents, config, host });
     return [...place, ...findMissing(agent, config, host)].map(toFinding);
   });
   return (await Promise.all(found)).flat();
@@ -30,42 +30,42 @@ export async function inspectPrograms(
 
 type Found = Pick<Finding, "state" | "text" | "todo">;
 
-async function findProgram(program: AgentProgram, config: Config, host: Host): Promise<readonly Found[]> {
-  return config.sandbox ? findInImage(program, config, host) : findOnPath(program, host.env["PATH"]);
+type Place = { readonly agents: readonly Agent[]; readonly config: Config; readonly host: Host };
+
+async function findProgram(program: AgentProgram, place: Place): Promise<readonly Found[]> {
+  const { config, host } = place;
+  return config.sandbox ? findInImage(program, place) : findHere(program, host.env["PATH"]);
 }
 
 /** Looks for a program in the image of an agent's sandbox. Other findings report a missing default image. */
-async function findInImage({ argv, image }: AgentProgram, config: Config, host: Host): Promise<readonly Found[]> {
+async function findInImage({ argv, image }: AgentProgram, { agents, config, host }: Place): Promise<readonly Found[]> {
   const name = image ?? config.sandboxImage;
   const facts = await inspectMachine({ ...config, sandboxImage: name, kiroBinary: argv[0] }, host);
   if (!facts.engine.ok) return [];
   if (!facts.image.ok) return image === undefined ? [] : [{ state: "failed", text: facts.image.problem }];
   const { program } = facts;
   if (program.ok) return [{ state: "ok", text: `"${program.facts.path}" in the image "${name}"` }];
-  return [{ state: "failed", text: program.problem, todo: toBuild(argv[0], name) }];
+  const isHere = (other: AgentProgram): boolean => (other.image ?? config.sandboxImage) === name;
+  const programs = agents.flatMap((agent) => (agent.program && isHere(agent.program) ? [agent.program.argv[0]] : []));
+  return [{ state: "failed", text: program.problem, todo: toTodo(argv[0], programs, name) }];
 }
 
-/** Returns the command that builds an image with a preset's program. */
-function toBuild(command: string, image: string): string | undefined {
+/** Returns the command that builds an image with a preset's program, and with those of the image's other agents. */
+function toTodo(command: string, programs: readonly string[], image: string): string | undefined {
+  if (toPreset(command) === undefined) return undefined;
+  const presets = [...new Set(programs.flatMap((program) => toPreset(program) ?? []))];
+  return toBuildTodo({ image, isThere: true, presets });
+}
+
+function toPreset(command: string): string | undefined {
   const presets = Object.entries<AgentPreset>(AGENT_PRESETS);
-  const [preset] = presets.find(([, { npm, ...other }]) => npm !== undefined && other.command === command) ?? [];
-  return preset === undefined ? undefined : `budgie build-image --tag ${image} --with ${preset}`;
+  return presets.find(([, { npm, ...other }]) => npm !== undefined && other.command === command)?.[0];
 }
 
-function findOnPath({ argv: [command] }: AgentProgram, path = ""): readonly Found[] {
-  const candidates = command.includes("/") ? [command] : path.split(delimiter).map((folder) => join(folder, command));
-  const found = candidates.find(isExecutable);
+function findHere({ argv: [command] }: AgentProgram, path: string | undefined): readonly Found[] {
+  const found = findOnPath(command, path);
   if (found !== undefined) return [{ state: "ok", text: `"${found}"` }];
   return [{ state: "failed", text: `there is no program "${command}"${command.includes("/") ? "" : " on the PATH"}` }];
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function findMissing(agent: Agent, config: Config, host: Host): readonly Found[] {

@@ -1,7 +1,9 @@
 import { toDurationText } from "@budgie/core";
 import type { LoginFacts, SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "../../config/config.ts";
+import { toBuildTodo } from "./build-todo.ts";
 import type { Finding } from "./finding.ts";
+import { findOnPath } from "../../process/find-on-path.ts";
 import type { Host } from "../../process/host.ts";
 import { toSandboxSecrets } from "../../config/sandbox-options.ts";
 
@@ -12,7 +14,9 @@ export function toSandboxFindings(
   host: Host,
 ): readonly Finding[] {
   const { env } = host;
-  const build = `budgie build-image${sandboxImage === DEFAULT_IMAGE ? "" : ` --tag ${sandboxImage}`}`;
+  // The original's image can only be replaced.
+  const isOwn = image.ok && !image.facts.isLikeOriginals;
+  const build = toBuildTodo({ image: sandboxImage, isThere: isOwn });
   // Each lack has one line: without an engine nothing else was checked, and without an image no program.
   const ofImage = [
     withTodo(toFinding("image", image, toImageText), build),
@@ -24,13 +28,11 @@ export function toSandboxFindings(
     withTodo(toFinding("engine", engine, toEngineText), toStart(host)),
     ...(engine.ok ? engine.facts.protections.map((protection) => toProtectionFinding(protection, acceptWeaker)) : []),
     ...(engine.ok ? ofImage : [UNASKED]),
-    ...(login === undefined ? [] : [toLoginFinding(login, kiroDataDir)]),
+    ...(login === undefined ? [] : [toLoginFinding(login, kiroDataDir, env["PATH"])]),
     toSecretsFinding(Object.keys(toSandboxSecrets(credentials, env))),
     ...notices.map((text): Finding => ({ state: "note", what: "caller", text })),
   ];
 }
-
-const DEFAULT_IMAGE = "budgie-sandbox:latest";
 
 const UNASKED: Finding = { state: "note", what: "image", text: "not looked at, since there is no engine to ask" };
 
@@ -43,13 +45,16 @@ function toStart({ env, platform }: Host): string {
 
 type Login = NonNullable<SandboxFacts["login"]>;
 
-function toLoginFinding(login: Login, kiroDataDir: string): Finding {
+function toLoginFinding(login: Login, kiroDataDir: string, path: string | undefined): Finding {
   const command = login.ok ? undefined : /"(kiro-cli \w+)"/.exec(login.problem)?.[1];
+  const isInstalled = findOnPath("kiro-cli", path) !== undefined;
   return withTodo(
     toFinding("login", login, (facts) => toLoginText(facts, kiroDataDir)),
-    command,
+    command === undefined || isInstalled ? command : `${INSTALL} && ${command}`,
   );
 }
+
+const INSTALL = "curl -fsSL https://cli.kiro.dev/install | bash";
 
 type EngineFacts = Extract<SandboxFacts["engine"], { readonly ok: true }>["facts"];
 type ImageFacts = Extract<SandboxFacts["image"], { readonly ok: true }>["facts"];

@@ -5,7 +5,9 @@ import { createFakeEngine } from "../../../../runner-docker/test/helpers/fake-en
 import { createBudgieUser } from "../../helpers/start-budgie.ts";
 
 const WHOLE = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuota: true };
-const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
+// A kiro-cli of this machine would be run.
+const NO_KIRO = { PATH: "/nowhere" };
+const NO_ENGINE = { ...NO_KIRO, DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
 describe("budgie doctor", () => {
   it("says what is missing and what is not", async () => {
@@ -33,7 +35,8 @@ describe("budgie doctor", () => {
     const info = { ...WHOLE, SecurityOptions: ["name=seccomp,profile=default"] };
     await using fake = await createFakeEngine({ "GET /version": { ApiVersion: "1.41" }, "GET /info": info });
 
-    const { exitCode, stdout } = await user.command(["doctor"], { ...fake.hostEnv, BUDGIE_AGENT_TIMOUT: "1m" });
+    const env = { ...fake.hostEnv, BUDGIE_AGENT_TIMOUT: "1m", ...NO_KIRO };
+    const { exitCode, stdout } = await user.command(["doctor"], env);
 
     expect(exitCode).toBe(3);
     expect(stdout).toContain("note    variable   The variable BUDGIE_AGENT_TIMOUT is not one of budgie's");
@@ -41,7 +44,7 @@ describe("budgie doctor", () => {
       new RegExp(
         `^failed  image      The sandbox image .*\nfailed  login      there is none in .*\n` +
           `failed  agents     There is no agents directory "${user.host.agentsDir}"\\. .* with --agents-dir\\.\n\n` +
-          `To do:\n  budgie build-image\n  kiro-cli login\n  mkdir -p "${user.host.agentsDir}"\n$`,
+          `To do:\n  budgie build-image\n  curl \\S+ https://cli.kiro.dev/install \\| bash && kiro-cli login\n  mkdir -p "${user.host.agentsDir}"\n$`,
       ),
     );
     expect(stdout).not.toMatch(/scandir|there is no image to look into/);
@@ -184,7 +187,7 @@ describe("budgie doctor", () => {
     const answers = { "GET /version": { ApiVersion: "1.41", Arch: "amd64" }, "GET /info": { ...WHOLE, ...info } };
     await using fake = await createFakeEngine(answers);
 
-    const { stdout } = await user.command(["doctor"], fake.hostEnv);
+    const { stdout } = await user.command(["doctor"], { ...fake.hostEnv, ...NO_KIRO });
 
     expect(stdout).toMatch(line);
   });
@@ -215,7 +218,7 @@ describe("budgie doctor", () => {
       "GET /images/there/json": image,
     });
 
-    const { stdout } = await user.command(["doctor", "--sandbox-image", "there"], fake.hostEnv);
+    const { stdout } = await user.command(["doctor", "--sandbox-image", "there"], { ...fake.hostEnv, ...NO_KIRO });
 
     expect(stdout).toMatch(/^note {4}image {6}it is for linux\/arm64 and the engine for linux\/amd64: .*emulator/m);
   });

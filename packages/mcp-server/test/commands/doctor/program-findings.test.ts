@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { startKagentServer } from "@budgie/testkit";
 import { createBudgieUser, type BudgieUser } from "../../helpers/start-budgie.ts";
 
-const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock" };
+const NO_ENGINE = { DOCKER_HOST: "unix:///nowhere/docker.sock", PATH: "/nowhere" };
 
 const PROGRAM = { protocol: "acp", description: "Codes.", command: "coder" };
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Output } from "../output/output.ts";
-import { toTitle } from "../output/text-output.ts";
+import { toTitle } from "../output/to-title.ts";
 import { toShortName, type ToolCall } from "../agent/tool-call.ts";
 import type { Harness } from "../profile/settings.ts";
 import { toRpcError, type Client, type Params } from "./json-rpc.ts";
@@ -10,19 +10,12 @@ export type AcpOutputOptions = {
   readonly sessionId: string;
   /** Stops all that the turn prints */
   readonly signal: AbortSignal;
-  /** Adds a tool to those that need no permission */
-  readonly trust: (tool: string) => void;
   readonly harness: Harness;
 };
 
-/** An output that knows how its turn ended. */
-export type AcpOutput = Output & { readonly isFinished: () => boolean };
-
 /** Creates the output of a turn over ACP: updates of the session, and requests for permission to use tools. */
-export function createAcpOutput({ client, harness, sessionId, signal, trust }: AcpOutputOptions): AcpOutput {
-  const started = performance.now();
+export function createAcpOutput({ client, harness, sessionId, signal }: AcpOutputOptions): Output {
   let toolCallId = "";
-  let isFinished = false;
 
   async function update(fields: Params): Promise<void> {
     signal.throwIfAborted();
@@ -48,18 +41,10 @@ export function createAcpOutput({ client, harness, sessionId, signal, trust }: A
   }
 
   return {
-    format: "acp",
-    async begin() {
-      if (harness === "v2") await client.notify("_kiro.dev/metadata", { sessionId, contextUsagePercentage: 5.3 });
-    },
     text: (text) => update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } }),
     async approve(call) {
       const toolCall = await announce(call);
-      const chosen = toChosen(
-        await client.ask("session/request_permission", { sessionId, toolCall, options: OPTIONS }),
-      );
-      if (chosen === "allow_always") trust(call.name);
-      return chosen === "allow_always" || chosen === "allow_once";
+      return isAllowed(await client.ask("session/request_permission", { sessionId, toolCall, options: OPTIONS }));
     },
     async toolStarted(call, isApproved) {
       if (!isApproved) await announce(call);
@@ -75,15 +60,11 @@ export function createAcpOutput({ client, harness, sessionId, signal, trust }: A
       throw toRpcError(-32_603, "Internal error", message);
     },
     async finish() {
-      isFinished = true;
       if (harness === "v3") return reportCredits();
-      const turnDurationMs = Math.round(performance.now() - started);
-      const meteringUsage = [{ value: 0.01, unit: "credit" }];
       signal.throwIfAborted();
-      const facts = { contextUsagePercentage: 5.4, meteringUsage, turnDurationMs };
-      await client.notify("_kiro.dev/metadata", { sessionId, ...facts });
+      const meteringUsage = [{ value: 0.01, unit: "credit" }];
+      await client.notify("_kiro.dev/metadata", { sessionId, contextUsagePercentage: 5.4, meteringUsage });
     },
-    isFinished: () => isFinished,
   };
 }
 
@@ -95,7 +76,7 @@ const OPTIONS = [
   { optionId: "reject_once", name: "No", kind: "reject_once" },
 ] as const;
 
-function toChosen(result: unknown): unknown {
+function isAllowed(result: unknown): boolean {
   const { outcome } = result as { readonly outcome?: { readonly outcome?: string; readonly optionId?: string } };
-  return outcome?.outcome === "selected" ? outcome.optionId : "reject_once";
+  return outcome?.outcome === "selected" && outcome.optionId?.startsWith("allow") === true;
 }

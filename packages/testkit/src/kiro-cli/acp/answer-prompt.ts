@@ -2,11 +2,12 @@ import { runHooks } from "../agent/hooks.ts";
 import type { KiroAgent } from "../agent/kiro-agent.ts";
 import type { McpServers } from "../agent/mcp-servers.ts";
 import type { ToolTrust, V3Policy } from "../agent/decide-tool.ts";
-import { isExitError } from "../profile/exit-error.ts";
+import { MODELS } from "../profile/models.ts";
+import type { Output } from "../output/output.ts";
 import type { Settings } from "../profile/settings.ts";
 import { reply } from "../script/reply.ts";
-import type { Conversation } from "../state/conversation-store.ts";
-import { createAcpOutput, type AcpOutput } from "./acp-output.ts";
+import type { Conversation } from "../state/conversation.ts";
+import { createAcpOutput } from "./acp-output.ts";
 import { toRpcError, type Client, type Params } from "./json-rpc.ts";
 
 /** A conversation over ACP, and its present agent and model. */
@@ -19,7 +20,7 @@ export type AcpSession = {
   agent: KiroAgent;
   /** `undefined` leaves the choice to the agent's file */
   model: string | undefined;
-  trust: ToolTrust;
+  readonly trust: ToolTrust;
   v3: V3Policy | undefined;
   conversation: Conversation;
   /** Ends the running turn */
@@ -36,7 +37,6 @@ export async function answerPrompt(session: AcpSession, params: Params): Promise
     harness: session.settings.harness,
     sessionId: session.conversation.id,
     signal: cancelling.signal,
-    trust: (tool) => (session.trust = { ...session.trust, tools: [...session.trust.tools, tool] }),
   });
   const turn = runTurn(session, { text, output });
   turn.catch(() => undefined);
@@ -51,32 +51,26 @@ function toText(prompt: unknown): string {
   return blocks.map((block) => block.text ?? "").join("");
 }
 
-type AskedTurn = { readonly text: string; readonly output: AcpOutput };
+type AskedTurn = { readonly text: string; readonly output: Output };
 
 async function runTurn(session: AcpSession, { output, text }: AskedTurn): Promise<void> {
   const { agent, conversation, settings } = session;
   const model = session.model ?? agent.model ?? "auto";
-  if (!settings.models.includes(model)) throw toRpcError(-32_603, "Internal error", `Model '${model}' does not exist.`);
-  if (session.runsHooks) await runHooks(agent, "userPromptSubmit", text);
-  await output.begin();
-  try {
-    await reply({
-      prompt: text,
-      agent,
-      model,
-      policy: session,
-      conversation,
-      settings,
-      output,
-      connections: session.servers.connections,
-      save(answer) {
-        const history = [...conversation.history, { prompt: text, answer }];
-        session.conversation = { ...conversation, agent: agent.name, model, history };
-        session.save(session.conversation);
-      },
-    });
-  } catch (error) {
-    // The content filter ends a turn like any other.
-    if (!isExitError(error) || !output.isFinished()) throw error;
-  }
+  if (!MODELS.includes(model)) throw toRpcError(-32_603, "Internal error", `Model '${model}' does not exist.`);
+  if (session.runsHooks) await runHooks(agent, "userPromptSubmit");
+  await reply({
+    prompt: text,
+    agent,
+    model,
+    policy: session,
+    conversation,
+    settings,
+    output,
+    connections: session.servers.connections,
+    save(answer) {
+      const history = [...conversation.history, { prompt: text, answer }];
+      session.conversation = { ...conversation, agent: agent.name, model, history };
+      session.save(session.conversation);
+    },
+  });
 }

@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 import { loadAgents, pickAgent, type AgentSet } from "../agent/agents.ts";
 import type { KiroAgent } from "../agent/kiro-agent.ts";
 import { toExitError } from "../profile/exit-error.ts";
-import { VERSIONS, type Settings } from "../profile/settings.ts";
-import type { Conversation } from "../state/conversation-store.ts";
+import { MODELS } from "../profile/models.ts";
+import type { Settings } from "../profile/settings.ts";
+import { toSessionFiles } from "../state/session-files.ts";
+import { toConversation, type Conversation } from "../state/conversation.ts";
 import { answerPrompt } from "./answer-prompt.ts";
 import { toRpcError, type Params } from "./json-rpc.ts";
 import { enterFolder, findSession, openSession, replay, toId, type Place } from "./serve-acp.ts";
-import { loadSession, saveSession } from "./session-store.ts";
 
 /** Creates the answers of V2, whose agent is chosen by the command line. */
 export function answerV2(place: Place): (method: string, params: Params) => Promise<unknown> {
@@ -17,27 +18,23 @@ export function answerV2(place: Place): (method: string, params: Params) => Prom
       case "initialize":
         return toCapabilities(options.settings);
       case "session/new":
-        return begin({ id: randomUUID(), agent: undefined, model: undefined, history: [] }, params, place);
+        return begin(toConversation(randomUUID()), params, place);
       case "session/load":
         return load(params, place);
       case "session/prompt":
         return answerPrompt(findSession(params, place), params);
       case "session/set_mode":
         return setMode(params, place);
-      case "session/set_model":
-        // Has no effect if the command line names a model.
-        findSession(params, place).model = options.model ?? String(params["modelId"]);
-        return {};
       default:
         throw toRpcError(-32_601, "Method not found", method);
     }
   };
 }
 
-function toCapabilities({ profile }: Settings) {
+function toCapabilities({ traits }: Settings) {
   return {
     protocolVersion: 1,
-    agentInfo: { name: "Kiro CLI Agent", version: VERSIONS[profile] },
+    agentInfo: { name: "Kiro CLI Agent", version: traits.version },
     agentCapabilities: {
       loadSession: true,
       mcpCapabilities: { http: true, sse: false },
@@ -48,7 +45,7 @@ function toCapabilities({ profile }: Settings) {
 }
 
 async function load(params: Params, place: Place): Promise<unknown> {
-  const stored = loadSession(toId(params));
+  const stored = toSessionFiles("v2").load(toId(params));
   // The real program ends without a word.
   if (stored === undefined) throw toExitError(0, "");
   await replay(stored, place.client);
@@ -60,16 +57,17 @@ async function begin(conversation: Conversation, params: Params, place: Place) {
   const { client, options } = place;
   const { settings } = options;
   enterFolder(params, place);
-  const set = loadAgents(settings);
+  const set = await loadAgents(settings);
   const asked = options.agent ?? conversation.agent;
   const { agent, warning } = pickAgent(asked, set, settings);
   const warnings = [...set.warnings, ...(warning === undefined ? [] : [warning])];
-  await openSession({ agent, conversation, warnings, runsHooks: true, save: saveSession, v3: undefined }, place);
+  const { save } = toSessionFiles("v2");
+  await openSession({ agent, conversation, warnings, runsHooks: true, save, v3: undefined }, place);
   if (warning !== undefined) {
     const fallback = { requestedAgent: asked, fallbackAgent: agent.name };
     await client.notify("_kiro.dev/agent/not_found", { sessionId: conversation.id, ...fallback });
   }
-  const models = settings.models.map((modelId) => ({ modelId, name: modelId }));
+  const models = MODELS.map((modelId) => ({ modelId, name: modelId }));
   const currentModelId = options.model ?? agent.model ?? "auto";
   const state = { modes: toModes(set, agent), models: { currentModelId, availableModels: models } };
   return { sessionId: conversation.id, ...state };
@@ -80,9 +78,10 @@ function toModes({ agents }: AgentSet, { name: currentModeId }: KiroAgent) {
   return { currentModeId, availableModes: names.map((name) => ({ id: name, name })) };
 }
 
-function setMode(params: Params, place: Place) {
+async function setMode(params: Params, place: Place) {
   const name = String(params["modeId"]);
-  const agent = loadAgents(place.options.settings).agents.get(name);
+  const { agents } = await loadAgents(place.options.settings);
+  const agent = agents.get(name);
   if (agent === undefined) throw toRpcError(-32_603, "Internal error", `Mode '${name}' not found`);
   findSession(params, place).agent = agent;
   return {};

@@ -1,63 +1,53 @@
 import { randomUUID } from "node:crypto";
-import { loadAgents } from "../agent/agents.ts";
-import { toBundledAgent, type KiroAgent } from "../agent/kiro-agent.ts";
-import { VERSIONS } from "../profile/settings.ts";
-import type { Conversation } from "../state/conversation-store.ts";
-import { deleteV3Session, listV3Sessions, loadV3Session, saveV3Session } from "../state/v3-sessions.ts";
+import { loadUserRules } from "../agent/user-rules.ts";
+import { toSessionFiles } from "../state/session-files.ts";
+import { toConversation, type Conversation } from "../state/conversation.ts";
 import { answerPrompt, type AcpSession } from "./answer-prompt.ts";
 import { setConfigOption, toConfigOptions } from "./config-options.ts";
 import { parseCustomAgents } from "./custom-agents.ts";
 import { toRpcError, type Params } from "./json-rpc.ts";
+import { collectModes, findMode, toModeState, type Modes } from "./modes.ts";
 import { enterFolder, findSession, openSession, replay, toId, type Place } from "./serve-acp.ts";
 
-/** The modes of a session. */
-type Modes = {
-  readonly agents: ReadonlyMap<string, KiroAgent>;
-  /** The mode that the client sees, which need not be that of the agent */
-  shown: string;
+type V3 = Place & {
+  readonly modes: Map<string, Modes>;
+  /** The mode that each client sees, which need not be that of the agent */
+  readonly shown: Map<string, string>;
+  runsHooks: boolean;
 };
-
-type V3 = Place & { readonly modes: Map<string, Modes>; clientMeta: KiroMeta };
 
 /** Creates the answers of V3, whose agents come from the client, the user and the repository. */
 export function answerV3(place: Place): (method: string, params: Params) => Promise<unknown> {
-  const v3: V3 = { ...place, modes: new Map(), clientMeta: {} };
+  const v3: V3 = { ...place, modes: new Map(), shown: new Map(), runsHooks: false };
   return async (method, params) => {
     switch (method) {
       case "initialize":
-        v3.clientMeta = toKiroMeta((params["clientCapabilities"] ?? {}) as Params);
+        v3.runsHooks = toKiroMeta((params["clientCapabilities"] ?? {}) as Params).hooks !== undefined;
         return toCapabilities(place);
       case "session/new":
         return begin(toConversation(`sess_${randomUUID()}`), params, v3);
       case "session/load":
         return load(params, v3);
       case "session/list":
-        return { sessions: listV3Sessions().map(({ cwd, id }) => ({ sessionId: id, cwd })) };
+        return listSessions(params);
       case "session/delete":
-        deleteV3Session(toId(params));
+        toSessionFiles("v3").remove(toId(params));
         return {};
       case "session/prompt":
         return prompt(params, v3);
       case "session/set_mode":
         return setMode(params, v3);
       case "session/set_config_option":
-        return setOption(params, v3);
+        setConfigOption(findSession(params, v3), params);
+        return { configOptions: toOptions(findSession(params, v3), v3) };
       default:
         throw toRpcError(-32_601, "Method not found", method);
     }
   };
 }
 
-function toConversation(id: string): Conversation {
-  return { id, agent: undefined, model: undefined, history: [] };
-}
-
 /** The part of a message's `_meta` that is Kiro's. */
-type KiroMeta = {
-  readonly customAgents?: unknown;
-  readonly modeId?: string;
-  readonly hooks?: unknown;
-};
+type KiroMeta = { readonly customAgents?: unknown; readonly modeId?: string; readonly hooks?: unknown };
 
 function toKiroMeta(params: Params): KiroMeta {
   const { kiro = {} } = (params["_meta"] ?? {}) as { readonly kiro?: KiroMeta };
@@ -67,7 +57,7 @@ function toKiroMeta(params: Params): KiroMeta {
 function toCapabilities({ options: { settings } }: Place) {
   return {
     protocolVersion: 1,
-    agentInfo: { name: "Kiro CLI Agent", version: VERSIONS[settings.profile] },
+    agentInfo: { name: "Kiro CLI Agent", version: settings.traits.version },
     agentCapabilities: {
       loadSession: true,
       mcpCapabilities: { http: true, sse: true },
@@ -79,54 +69,46 @@ function toCapabilities({ options: { settings } }: Place) {
   };
 }
 
+/** Lists the conversations of a directory, which the client names (inf). */
+function listSessions({ cwd = process.cwd() }: Params) {
+  const ids = toSessionFiles("v3", String(cwd)).list();
+  return { sessions: ids.map((sessionId) => ({ sessionId, cwd })) };
+}
+
 async function load(params: Params, v3: V3): Promise<unknown> {
   process.chdir(String(params["cwd"]));
   // An unknown id creates a conversation.
-  const conversation = loadV3Session(toId(params)) ?? toConversation(toId(params));
+  const conversation = toSessionFiles("v3").load(toId(params)) ?? toConversation(toId(params));
   await replay(conversation, v3.client);
   const { sessionId: _, ...state } = await begin(conversation, params, v3);
   return state;
 }
 
-const BUNDLED = ["vibe", "spec", "plan"].map(toBundledAgent);
-const [VIBE = toBundledAgent("vibe")] = BUNDLED;
-
 async function begin(conversation: Conversation, params: Params, v3: V3) {
-  const { client, clientMeta, options } = v3;
-  const { id } = conversation;
+  const { client, options, runsHooks } = v3;
+  const { id: sessionId, model } = conversation;
   enterFolder(params, v3);
   await takeToken(v3);
-  const { customAgents, modeId = conversation.agent } = toKiroMeta(params);
+  const { customAgents, modeId = conversation.agent ?? "vibe" } = toKiroMeta(params);
   const custom = parseCustomAgents(customAgents);
-  const files = loadAgents(options.settings);
-  // A later one replaces an earlier one of the same id.
-  const inFolders = [...files.agents.values()];
-  const inHome = inFolders.filter(({ origin }) => origin === "user");
-  const inRepository = inFolders.filter(({ origin }) => origin === "workspace");
-  const all = [...inHome, ...custom.agents, ...inRepository, ...BUNDLED];
-  const agents = new Map(all.map((agent) => [agent.name, agent]));
-  for (const error of custom.errors) await client.notify("_kiro/customAgent/config_error", { sessionId: id, ...error });
+  const { modes, warnings } = await collectModes(custom.agents, options.settings);
+  const { error, rules } = await loadUserRules();
+  for (const each of custom.errors) await client.notify("_kiro/customAgent/config_error", { sessionId, ...each });
+  if (error !== undefined) await client.notify("_kiro/policy/error", { sessionId, ...error });
 
-  const agent = await findAgent(modeId, { agents, client, id });
-  const session = await openSession(
-    {
-      agent,
-      conversation,
-      warnings: files.warnings,
-      runsHooks: clientMeta.hooks !== undefined,
-      save: saveV3Session,
-      v3: { rules: [], autopilot: true },
-    },
-    v3,
-  );
-  session.model = conversation.model;
-  v3.modes.set(id, { agents, shown: agent.name });
-  saveV3Session(conversation);
+  const agent = await findMode(modeId, { client, id: sessionId, modes });
+  const { save } = toSessionFiles("v3");
+  save(conversation);
+  const policy = { rules, autopilot: true };
+  const session = await openSession({ agent, conversation, warnings, runsHooks, save, v3: policy }, v3);
+  session.model = model;
+  v3.modes.set(sessionId, modes);
+  v3.shown.set(sessionId, agent.name);
   const servers = [...session.servers.connections.keys()].map((name) => ({ name, status: "connected" }));
-  await client.notify("_kiro/mcp/status", { sessionId: id, servers });
+  await client.notify("_kiro/mcp/status", { sessionId, servers });
   offerModels(session, v3);
-  const configOptions = toConfigOptions(session, agent.name).filter((option) => option.id !== "model");
-  return { sessionId: id, modes: toModes(agents, agent.name), configOptions };
+  const configOptions = toOptions(session, v3).filter(({ id }) => id !== "model");
+  return { sessionId, modes: toModeState(modes, agent.name), configOptions };
 }
 
 /** Asks the client for a token, as V3 does if `kiro-cli` has not the login. */
@@ -136,65 +118,36 @@ async function takeToken({ client, options }: Place): Promise<void> {
   if (token === undefined) throw toRpcError(-32_000, "Authentication required", "The client has no token.");
 }
 
-type Known = Pick<Modes, "agents"> & Pick<Place, "client"> & { readonly id: string };
-
-/** Returns the agent of a mode. The built-in agent answers for an unknown one, and the client is told so. */
-async function findAgent(mode: string | undefined, { agents, client, id }: Known): Promise<KiroAgent> {
-  const agent = agents.get(mode ?? VIBE.name);
-  if (agent !== undefined) return agent;
-  const fallback = { requestedAgent: mode, fallbackAgent: VIBE.name };
-  await client.notify("_kiro/customAgent/not_found", { sessionId: id, ...fallback });
-  return VIBE;
+/** Sends the option for the model, after the answer that begins the session. */
+function offerModels(session: AcpSession, v3: V3): void {
+  const update = { sessionUpdate: "config_option_update", configOptions: toOptions(session, v3) };
+  const params = { sessionId: session.conversation.id, update };
+  setImmediate(() => void v3.client.notify("session/update", params));
 }
 
-/** Sends the option for the model after the answer that begins the session, as versions since 2.20 do. */
-function offerModels(session: AcpSession, { client, modes }: V3): void {
-  setImmediate(() => {
-    const { id } = session.conversation;
-    const configOptions = toConfigOptions(session, modes.get(id)?.shown ?? VIBE.name);
-    void client.notify("session/update", {
-      sessionId: id,
-      update: { sessionUpdate: "config_option_update", configOptions },
-    });
-  });
-}
-
-function toModes(agents: Modes["agents"], currentModeId: string) {
-  const availableModes = [...agents.values()].map(({ name, origin }) => ({
-    id: name,
-    name,
-    _meta: { kiro: { resource: { source: { origin } } } },
-  }));
-  return { currentModeId, availableModes };
+function toOptions(session: AcpSession, { shown }: V3) {
+  return toConfigOptions(session, shown.get(session.conversation.id) ?? "vibe");
 }
 
 /** Answers a prompt. The mode that it names counts, not the one that the client has set since the first prompt. */
-async function prompt(params: Params, v3: V3): Promise<unknown> {
+async function prompt(params: Params, { modes, ...v3 }: V3): Promise<unknown> {
   const session = findSession(params, v3);
-  const { id } = session.conversation;
+  const id = toId(params);
   const { modeId } = toKiroMeta(params);
-  const agents = v3.modes.get(id)?.agents ?? new Map<string, KiroAgent>();
-  if (modeId !== undefined) session.agent = await findAgent(modeId, { agents, client: v3.client, id });
+  if (modeId !== undefined) {
+    session.agent = await findMode(modeId, { client: v3.client, id, modes: modes.get(id) ?? new Map() });
+  }
   return answerPrompt(session, params);
 }
 
-async function setMode(params: Params, v3: V3) {
-  const session = findSession(params, v3);
+/** Sets the mode. An unknown one has no effect, but is told. */
+async function setMode(params: Params, { client, modes, shown, ...place }: V3) {
+  const session = findSession(params, { client, ...place });
   const id = toId(params);
-  const modes = v3.modes.get(id);
-  const agent = modes?.agents.get(String(params["modeId"]));
-  if (modes === undefined || agent === undefined) {
-    const fallback = { requestedAgent: params["modeId"], fallbackAgent: VIBE.name };
-    await v3.client.notify("_kiro/customAgent/not_found", { sessionId: id, ...fallback });
-    return {};
-  }
-  modes.shown = agent.name;
+  const modeId = String(params["modeId"]);
+  const agent = await findMode(modeId, { client, id, modes: modes.get(id) ?? new Map() });
+  if (agent.name !== modeId) return {};
+  shown.set(id, modeId);
   if (session.conversation.history.length === 0) session.agent = agent;
   return {};
-}
-
-function setOption(params: Params, v3: V3) {
-  const session = findSession(params, v3);
-  setConfigOption(session, params);
-  return { configOptions: toConfigOptions(session, v3.modes.get(toId(params))?.shown ?? VIBE.name) };
 }

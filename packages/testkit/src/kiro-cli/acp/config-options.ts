@@ -1,13 +1,14 @@
+import { MODELS } from "../profile/models.ts";
 import type { AcpSession } from "./answer-prompt.ts";
 import type { Params } from "./json-rpc.ts";
 
 /** Returns the options of a session of V3. */
-export function toConfigOptions({ model, settings, v3 }: AcpSession, mode: string) {
+export function toConfigOptions({ model, v3 }: AcpSession, mode: string) {
   const autopilot = v3?.autopilot === true ? "on" : "off";
   return [
     toOption("mode", mode, [mode]),
     toOption("autopilot", autopilot, ["on", "off"]),
-    toOption("model", model ?? "auto", settings.models),
+    toOption("model", model ?? "auto", MODELS),
   ];
 }
 

@@ -5,7 +5,7 @@ import type { ToolTrust } from "../agent/decide-tool.ts";
 import { write } from "../output/output.ts";
 import { toExitError } from "../profile/exit-error.ts";
 import type { Settings } from "../profile/settings.ts";
-import type { Conversation } from "../state/conversation-store.ts";
+import type { Conversation } from "../state/conversation.ts";
 import type { AcpSession } from "./answer-prompt.ts";
 import { serveJsonRpc, toRpcError, type Client, type Params } from "./json-rpc.ts";
 
@@ -70,7 +70,7 @@ export async function openSession(
   const { model, settings, trust } = options;
   const servers = await startMcpServers(opening.agent, settings);
   for (const line of [...warnings, ...servers.warnings]) await write(process.stderr, `${line}\n`);
-  if (opening.runsHooks) await runHooks(opening.agent, "agentSpawn", undefined);
+  if (opening.runsHooks) await runHooks(opening.agent, "agentSpawn");
   const session = { ...opening, client, model, servers, settings, trust, cancel: () => undefined };
   sessions.set(opening.conversation.id, session);
   return session;

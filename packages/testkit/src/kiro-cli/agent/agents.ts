@@ -1,10 +1,10 @@
 import { existsSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { toExitError, toReason } from "../profile/exit-error.ts";
 import { kiroFolder } from "../profile/paths.ts";
 import type { Settings } from "../profile/settings.ts";
-import { readAgentFile, type AgentFile } from "./agent-file.ts";
+import { readAgentFile, type AgentFile } from "./read-agent-file.ts";
 import { toBundledAgent, type KiroAgent } from "./kiro-agent.ts";
 
 export type AgentSet = {
@@ -14,11 +14,11 @@ export type AgentSet = {
 };
 
 /** Loads all agent files of the current folder and the user, and skips invalid ones with a warning. */
-export function loadAgents(settings: Settings): AgentSet {
+export async function loadAgents(settings: Settings): Promise<AgentSet> {
   const agents = new Map<string, KiroAgent>();
   const warnings: string[] = [];
-  for (const found of agentFolders(settings).flatMap(listFiles)) {
-    const agent = readAgent(found, settings, warnings);
+  for (const found of listAgentFiles(settings)) {
+    const agent = await readAgent(found, settings, warnings);
     if (agent === undefined) continue;
     if (agents.has(agent.name)) warnings.push(`WARNING: Agent conflict for ${agent.name}. Using workspace version.`);
     else agents.set(agent.name, agent);
@@ -26,12 +26,23 @@ export function loadAgents(settings: Settings): AgentSet {
   return { agents, warnings };
 }
 
+/** Lists the files of agents. Only V3 reads Markdown, and folders below. */
+export function listAgentFiles(settings: Settings): readonly AgentFile[] {
+  const recursive = settings.harness === "v3";
+  const ending = recursive ? /\.(?:json|md)$/ : /\.json$/;
+  return agentFolders(settings).flatMap(({ origin, path }) => {
+    const names = existsSync(path) ? readdirSync(path, { recursive, encoding: "utf8" }) : [];
+    const files = names.filter((name) => ending.test(name)).toSorted();
+    return files.map((name) => ({ file: join(path, name), name: name.replace(ending, ""), origin }));
+  });
+}
+
 type Folder = Pick<KiroAgent, "origin"> & { readonly path: string };
 
 /** Lists the folders of agents, of which the first wins; the first engine also reads the older name of the folder. */
-function agentFolders({ profile }: Settings): readonly Folder[] {
+function agentFolders({ profile, traits }: Settings): readonly Folder[] {
   const replaced = process.env["KIRO_AGENT_CONFIG_DIR"];
-  if (replaced && (profile === "v2late" || profile === "v3")) return [{ path: replaced, origin: "user" }];
+  if (replaced && traits.hasV3) return [{ path: replaced, origin: "user" }];
   const user: Folder = { path: join(kiroFolder(), "agents"), origin: "user" };
   if (process.cwd() === homedir()) return [user];
   const toFolder = (...names: readonly string[]): Folder => ({
@@ -42,15 +53,9 @@ function agentFolders({ profile }: Settings): readonly Folder[] {
   return [toFolder(".kiro", "agents"), ...older, user];
 }
 
-function listFiles({ origin, path }: Folder): readonly AgentFile[] {
-  if (!existsSync(path)) return [];
-  const names = readdirSync(path).filter((name) => name.endsWith(".json"));
-  return names.toSorted().map((name) => ({ file: join(path, name), name: basename(name, ".json"), origin }));
-}
-
-function readAgent(found: AgentFile, settings: Settings, warnings: string[]): KiroAgent | undefined {
+async function readAgent(found: AgentFile, settings: Settings, warnings: string[]): Promise<KiroAgent | undefined> {
   try {
-    return readAgentFile(found, settings);
+    return await readAgentFile(found, settings);
   } catch (error) {
     warnings.push(`Error: Json supplied at ${found.file} is invalid: ${toReason(error)}`);
     return undefined;
@@ -58,7 +63,7 @@ function readAgent(found: AgentFile, settings: Settings, warnings: string[]): Ki
 }
 
 /** The name of each harness's own agent. */
-export const DEFAULT_AGENTS = { v2: "kiro_default", v3: "vibe" } as const;
+const DEFAULT_AGENTS = { v2: "kiro_default", v3: "vibe" } as const;
 
 /** Picks the agent. An unknown one is replaced by the default with a warning on stderr, unless the version is strict. */
 export function pickAgent(
@@ -70,12 +75,9 @@ export function pickAgent(
   if (name === undefined || name === own.name) return { agent: agents.get(own.name) ?? own, warning: undefined };
   const agent = agents.get(name);
   if (agent !== undefined) return { agent, warning: undefined };
-  if (settings.strictAgent ?? isStrict(settings)) throw toExitError(4, `error: agent "${name}" not found`);
+  if (settings.strictAgent ?? (settings.traits.hasV3 && settings.harness === "v2"))
+    throw toExitError(4, `error: agent "${name}" not found`);
   return { agent: own, warning: toWarning(name, settings) };
-}
-
-function isStrict({ harness, profile }: Settings): boolean {
-  return harness === "v2" && (profile === "v2late" || profile === "v3");
 }
 
 function toWarning(name: string, { harness, profile }: Settings): string | undefined {
@@ -83,12 +85,4 @@ function toWarning(name: string, { harness, profile }: Settings): string | undef
   return profile === "q1"
     ? `Error: no agent with name ${name} found. Falling back to user specified default`
     : `warning: agent "${name}" not found, using "${DEFAULT_AGENTS.v2}"`;
-}
-
-/** Returns the table of `agent list`. */
-export function toAgentTable({ agents }: AgentSet): string {
-  const rows = [...agents.values(), toBundledAgent(DEFAULT_AGENTS.v2)].map(
-    ({ name, file }) => `${name.padEnd(24)} ${file === undefined ? "**No path found**" : dirname(file)}`,
-  );
-  return rows.join("\n");
 }

@@ -49,8 +49,8 @@ export function toText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Returns the texts of a list, or a single text as a list. */
+/** Returns the texts of a list, or of a text with commas. */
 export function toTexts(value: unknown): readonly string[] {
-  if (typeof value === "string") return [value];
+  if (typeof value === "string") return value.split(/\s*,\s*/);
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }

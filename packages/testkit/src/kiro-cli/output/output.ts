@@ -1,11 +1,7 @@
-import type { Profile } from "../profile/settings.ts";
 import type { ToolCall } from "../agent/tool-call.ts";
 
-/** The output of a run: text for people, JSON Lines for programs, or messages to a client. */
+/** The output of a run: text for people, or messages to a client. */
 export interface Output {
-  readonly format: "text" | "stream-json" | "acp";
-  /** Prints what precedes the model's answer */
-  begin(): Promise<void>;
   /** Prints a piece of the model's answer */
   text(text: string): Promise<void>;
   /** Asks a user for permission to use a tool; left out where there is none */
@@ -19,14 +15,6 @@ export interface Output {
   /** Prints the mark of a complete turn */
   finish(): Promise<void>;
 }
-
-/** The facts of a run that both formats print. */
-export type OutputOptions = {
-  readonly profile: Profile;
-  readonly model: string;
-  readonly sessionId: string;
-  readonly trustAll: boolean;
-};
 
 /** Writes to a stream and waits until it is flushed, so that an exit loses nothing. */
 export function write(stream: NodeJS.WriteStream, data: string | Uint8Array): Promise<void> {

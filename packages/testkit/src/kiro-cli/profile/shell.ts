@@ -10,35 +10,28 @@ export async function runShell(command: string, cwd: string): Promise<string> {
 }
 
 /** Runs a command like `!command`, with this process's own streams. */
-export function runShellEscape(command: string): Promise<void> {
+export function runShellEscape(command: string): Promise<unknown> {
   return start(command, { cwd: process.cwd(), stdio: "inherit" }, () => undefined);
 }
 
-/** Runs an agent's hook, with its event on stdin. */
-export function runHook(command: string, { env, input }: { env: NodeJS.ProcessEnv; input: string }): Promise<void> {
-  const options: Options = { cwd: process.cwd(), env, input, stdio: ["pipe", "ignore", "ignore"], timeout: 30_000 };
-  return start(command, options, () => undefined);
+/** Runs an agent's hook, and resolves to its exit code. */
+export function runHook(command: string): Promise<number | null> {
+  return start(command, { cwd: process.cwd(), stdio: "ignore" }, () => undefined);
 }
 
-type Options = {
-  readonly cwd: string;
-  readonly stdio: StdioOptions;
-  readonly env?: NodeJS.ProcessEnv;
-  readonly input?: string;
-  readonly timeout?: number;
-};
+type Options = { readonly cwd: string; readonly stdio: StdioOptions };
 
-async function start(command: string, { input, ...options }: Options, collect: (piece: Buffer) => void): Promise<void> {
+async function start(command: string, options: Options, collect: (piece: Buffer) => void): Promise<number | null> {
   for (const shell of ["bash", "sh"]) {
     const child = spawn(shell, ["-c", command], options);
     child.stdout?.on("data", collect);
     child.stderr?.on("data", collect);
-    child.stdin?.on("error", () => undefined).end(input);
     try {
-      await once(child, "close");
-      return;
+      const [code] = (await once(child, "close")) as [number | null];
+      return code;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT" || shell === "sh") throw error;
     }
   }
+  return null;
 }

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { toExitError } from "../profile/exit-error.ts";
-import { FAULTS, type FaultContext } from "./faults.ts";
+import { FAULTS, LATE_FAULTS } from "./faults.ts";
 import { resolveFrom } from "../profile/paths.ts";
 import type { Directive } from "./script.ts";
 import { runShell } from "../profile/shell.ts";
@@ -45,20 +45,10 @@ export async function runDirective(scene: Scene, directive: Directive): Promise<
 export async function runFault({ stage, turn }: Scene, argument: string, at: "in-place" | "end"): Promise<void> {
   const [name = "", amount] = argument.split(/\s+/);
   const fault = FAULTS[name];
-  if (fault === undefined) {
-    throw toExitError(2, `There is no fault "${name}". There are: ${Object.keys(FAULTS).join(", ")}`);
-  }
-  if (fault.at !== at) return;
-  const context: FaultContext = {
-    output: turn.output,
-    profile: turn.settings.profile,
-    amount: amount === undefined ? undefined : Number(amount),
-    toolsUsed: stage.toolsUsed(),
-    say: stage.say,
-    flush: stage.flush,
-  };
+  if (fault === undefined) throw toExitError(2, `There is no fault "${name}".`);
+  if (LATE_FAULTS.has(name) !== (at === "end")) return;
   await stage.flush();
-  await fault.run(context);
+  await fault({ output: turn.output, amount: Number(amount), say: stage.say });
 }
 
 /** Runs a fault once in the life of a home, so that a retry can succeed. */
@@ -67,7 +57,6 @@ async function faultOnce(scene: Scene, { argument }: Directive): Promise<void> {
   if (existsSync(marker)) return;
   writeFileSync(marker, "");
   await runFault(scene, argument, "in-place");
-  await runFault(scene, argument, "end");
 }
 
 type Change = (path: string, text: string) => void;
@@ -113,19 +102,14 @@ async function orExcuse(
   work: () => string | Promise<string>,
 ): Promise<string | undefined> {
   const { outcome, result } = await stage.useTool(call, work);
-  switch (outcome) {
-    case "done":
-      return result;
-    case "failed":
-      stage.say(`${call.name} failed: ${result}`);
-      return undefined;
-    case "denied":
-      stage.say(`I was not allowed to use ${call.name}.`);
-      return undefined;
-    case "missing":
-      stage.say(`I have no tool ${call.name}.`);
-      return undefined;
-  }
+  if (outcome === "done") return result;
+  const excuses = {
+    failed: `${call.name} failed: ${result}`,
+    denied: `I was not allowed to use ${call.name}.`,
+    missing: `I have no tool ${call.name}.`,
+  };
+  stage.say(excuses[outcome]);
+  return undefined;
 }
 
 async function pause({ stage }: Scene, { argument }: Directive): Promise<void> {
@@ -138,14 +122,6 @@ function toRecollection({ conversation }: Turn): string {
   return tokens.length === 0 ? "I remember nothing." : [...new Set(tokens)].join(" ");
 }
 
-function toStatus({ agent, conversation, model, settings }: Turn) {
-  return {
-    agent: agent.name,
-    model,
-    profile: settings.profile,
-    conversation: conversation.id,
-    turn: conversation.history.length + 1,
-    cwd: process.cwd(),
-    home: homedir(),
-  };
+function toStatus({ agent, conversation, model }: Turn) {
+  return { agent: agent.name, model, turn: conversation.history.length + 1 };
 }

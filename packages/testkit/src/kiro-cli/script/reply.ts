@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Conversation } from "../state/conversation-store.ts";
+import type { Conversation } from "../state/conversation.ts";
 import { runDirective, runFault, type Scene } from "./directives.ts";
 import { hasDirective, parseScript, type Script } from "./script.ts";
 import { createStage } from "./stage.ts";
@@ -12,21 +12,14 @@ export async function reply(turn: Turn): Promise<void> {
   const stage = createStage(turn);
   const scene: Scene = { stage, turn, workspace: script.workspace };
 
-  await runEnvironmentFault(scene, "in-place");
   for (const directive of script.directives) await runDirective(scene, directive);
   if (stage.answer() === "" && !hasDirective(script, "say")) stage.say(toDefaultAnswer(script, turn));
   await handIn(scene, script);
   await stage.conclude();
   turn.save(stage.answer());
 
-  await runEnvironmentFault(scene, "end");
   for (const { name, argument } of script.directives) if (name === "fault") await runFault(scene, argument, "end");
   await turn.output.finish();
-}
-
-async function runEnvironmentFault(scene: Scene, at: "in-place" | "end"): Promise<void> {
-  const { fault } = scene.turn.settings;
-  if (fault) await runFault(scene, fault, at);
 }
 
 /** Returns the answer without a script: the caller's words, or the previous answer on request. */

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { toReason } from "../profile/exit-error.ts";
-import { toApprovalError } from "./faults.ts";
+import { toExitError, toReason } from "../profile/exit-error.ts";
 import { decideTool } from "../agent/decide-tool.ts";
+import { passesGuards } from "../agent/hooks.ts";
 import type { ToolCall } from "../agent/tool-call.ts";
 import type { Turn } from "./turn.ts";
 
@@ -16,7 +15,6 @@ export type Stage = {
   /** Runs the work if the agent may use the tool */
   readonly useTool: (call: ToolCall, work: () => string | Promise<string>) => Promise<ToolUse>;
   readonly answer: () => string;
-  readonly toolsUsed: () => boolean;
 };
 
 /** The outcome of a tool call; `result` is its output, or the reason why it failed. */
@@ -27,16 +25,12 @@ export function createStage({ output, agent, policy, settings }: Turn): Stage {
   const said: string[] = [];
   let printed = 0;
   let inMessage = false;
-  let toolsUsed = false;
 
   async function print(pieces: readonly string[]): Promise<void> {
     if (pieces.length === 0) return;
     const text = `${inMessage ? "\n" : ""}${pieces.join("\n")}`;
     inMessage = true;
-    for (const chunk of text.split(/(?<=\n)/)) {
-      await output.text(chunk);
-      if (settings.chunkDelayMs > 0) await sleep(settings.chunkDelayMs);
-    }
+    for (const line of text.split(/(?<=\n)/)) await output.text(line);
   }
 
   async function flush(): Promise<void> {
@@ -48,7 +42,7 @@ export function createStage({ output, agent, policy, settings }: Turn): Stage {
   async function refuse(call: ToolCall): Promise<ToolUse> {
     await output.toolDenied(call);
     inMessage = false;
-    if (settings.profile === "q1") throw toApprovalError();
+    if (settings.profile === "q1") throw toExitError(1, NEEDS_APPROVAL);
     return { outcome: "denied", result: "" };
   }
 
@@ -63,9 +57,11 @@ export function createStage({ output, agent, policy, settings }: Turn): Stage {
       if (decision === "missing") return { outcome: "missing", result: "" };
       const isApproved = decision === "unclear" && (await output.approve?.(call)) === true;
       if (decision !== "allowed" && !isApproved) return refuse(call);
+      // Those of V3 need a client that asks for hooks.
+      if (policy.v3 === undefined && !(await passesGuards(agent)))
+        return { outcome: "failed", result: "a hook blocked it" };
       await output.toolStarted(call, isApproved);
       inMessage = false;
-      toolsUsed = true;
       try {
         const result = await work();
         await output.toolFinished(call, result);
@@ -76,6 +72,9 @@ export function createStage({ output, agent, policy, settings }: Turn): Stage {
       }
     },
     answer: () => said.join("\n"),
-    toolsUsed: () => toolsUsed,
   };
 }
+
+const NEEDS_APPROVAL =
+  "error: Tool approval required but --no-interactive was specified. " +
+  "Use --trust-all-tools to automatically approve tools.";

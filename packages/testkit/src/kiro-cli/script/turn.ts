@@ -1,6 +1,6 @@
 import type { KiroAgent } from "../agent/kiro-agent.ts";
 import type { McpServers } from "../agent/mcp-servers.ts";
-import type { Conversation } from "../state/conversation-store.ts";
+import type { Conversation } from "../state/conversation.ts";
 import type { Output } from "../output/output.ts";
 import type { Settings } from "../profile/settings.ts";
 import type { ToolPolicy } from "../agent/decide-tool.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createKiroUser } from "../run-kiro-cli.ts";
 import { startAcp, updatesOf } from "./acp-client.ts";
-import { OWN, startV3, toMeta, V3, withWorker } from "./v3-client.ts";
+import { OWN, startV3, toMeta, withWorker } from "./v3-client.ts";
 
 describe("kiro-cli acp of the V3 harness", () => {
   it.each(["--agent=x", "--model=auto", "--effort=low", "--trust-all-tools", "--trust-tools=read"])(
@@ -11,7 +11,7 @@ describe("kiro-cli acp of the V3 harness", () => {
     async (flag) => {
       await using user = await createKiroUser();
 
-      expect(await startAcp(user, [...OWN, flag], { env: V3 }).end()).toMatchObject({
+      expect(await startAcp(user, [...OWN, flag], { profile: "v3" }).end()).toMatchObject({
         exitCode: 2,
         stderr: expect.stringContaining("not supported with --agent-engine v3: --"),
       });
@@ -22,7 +22,7 @@ describe("kiro-cli acp of the V3 harness", () => {
     await using user = await createKiroUser();
     const said: unknown[] = [];
     for (const argv of [OWN, ["--agent-engine", "v2"]]) {
-      const client = startAcp(user, argv, { env: V3 });
+      const client = startAcp(user, argv, { profile: "v3" });
       const { result } = await client.request("initialize", { protocolVersion: 1 });
       said.push(result?.["agentCapabilities"]);
       await client.end();
@@ -30,6 +30,35 @@ describe("kiro-cli acp of the V3 harness", () => {
 
     expect(said[0]).toMatchObject(toMeta({ extensionMethods: expect.any(Array) }));
     expect(said[1]).not.toHaveProperty("_meta");
+  });
+
+  it.each([
+    ["v2late", false],
+    ["v3", true],
+  ] as const)("is what acp of %s starts if no harness is named: %s", async (profile, expected) => {
+    await using user = await createKiroUser();
+    const client = startAcp(user, [], { profile });
+    const { result } = await client.request("initialize", { protocolVersion: 1 });
+
+    expect(JSON.stringify(result).includes("extensionMethods")).toBe(expected);
+    await client.end();
+  });
+
+  it("reports the user's rules if they are invalid, and the servers that it has", async () => {
+    await using user = await createKiroUser();
+    await writeFile(join(user.host.home, ".kiro", "settings", "permissions.yaml"), "- capability: shell\n");
+    const client = startV3(user);
+    const { sessionId } = await client.begin(withWorker());
+
+    expect(await client.until("_kiro/policy/error")).toMatchObject({
+      params: {
+        sessionId,
+        path: expect.stringMatching(/permissions\.yaml$/),
+        message: expect.stringContaining("rules"),
+      },
+    });
+    expect(await client.until("_kiro/mcp/status")).toMatchObject({ params: { sessionId, servers: [] } });
+    await client.end();
   });
 
   it("answers as vibe for an unknown mode, at the start and in a prompt, and says so", async () => {
@@ -131,7 +160,7 @@ describe("kiro-cli acp of the V3 harness", () => {
   it("asks its client for a token, unless kiro-cli has the login", async () => {
     await using user = await createKiroUser();
     for (const argv of [OWN, OWN.slice(0, 2)]) {
-      const client = startAcp(user, argv, { env: V3 });
+      const client = startAcp(user, argv, { profile: "v3" });
       await client.begin();
       const asked = client.received.some(({ method }) => method === "_kiro/auth/getAccessToken");
       expect(asked).toBe(argv !== OWN);

@@ -1,8 +1,6 @@
 import type { KiroUser } from "../run-kiro-cli.ts";
 import { startAcp, type AcpClient } from "./acp-client.ts";
 
-export const V3 = { FAKE_KIRO_PROFILE: "v3" };
-
 /** The arguments of V3 whose login is that of `kiro-cli` */
 export const OWN = ["--agent-engine", "v3", "--auth-method", "cli"];
 
@@ -23,5 +21,5 @@ export const withWorker = (more: object = {}, modeId = "worker") => ({
 
 /** Starts `kiro-cli acp` of V3. */
 export function startV3(user: KiroUser, permission = "allow_once"): AcpClient {
-  return startAcp(user, OWN, { env: V3, permission });
+  return startAcp(user, OWN, { profile: "v3", permission });
 }

@@ -6,7 +6,7 @@ import { startAcp, updatesOf } from "./acp-client.ts";
 
 const WORKER = ["--agent", "shell-worker"];
 
-describe("kiro-cli acp", () => {
+describe("kiro-cli acp of the V2 harness", () => {
   it("says what it can, and names its agents as modes and its models", async () => {
     await using user = await createKiroUser();
     const client = startAcp(user, WORKER);
@@ -94,20 +94,17 @@ describe("kiro-cli acp", () => {
     expect((await client.end()).stderr).toContain('agent "nobody" not found, using "kiro_default"');
   });
 
-  it("changes its agent and model on request, and refuses those that it does not have", async () => {
+  it("changes its agent on request, and refuses one that it does not have", async () => {
     await using user = await createKiroUser();
     const client = startAcp(user);
     const { sessionId } = await client.begin();
 
     const unknown = await client.request("session/set_mode", { sessionId, modeId: "nobody" });
     await client.request("session/set_mode", { sessionId, modeId: "reader" });
-    await client.request("session/set_model", { sessionId, modelId: "claude-opus-4" });
     await client.prompt(sessionId, "[[status]]");
-    await client.request("session/set_model", { sessionId, modelId: "no-such" });
 
     expect(unknown.error).toMatchObject({ code: -32_603, data: "Mode 'nobody' not found" });
-    expect(JSON.parse(client.text())).toMatchObject({ agent: "reader", model: "claude-opus-4" });
-    expect((await client.prompt(sessionId, "Hi")).error).toMatchObject({ code: -32_603 });
+    expect(JSON.parse(client.text())).toMatchObject({ agent: "reader" });
     expect((await client.request("session/set_config_option", { sessionId })).error).toMatchObject({ code: -32_601 });
     await client.end();
   });
@@ -157,28 +154,14 @@ describe("kiro-cli acp", () => {
     await client.end();
   });
 
-  it.each([
-    ["throttle", -32_603, /rate limit reached/],
-    ["network-down", -32_603, /trouble responding/],
-    ["run-error", -32_603, /Encountered an error in the response stream/],
-  ])("answers the fault %s with an error", async (fault, code, data) => {
+  it("answers throttling with an error", async () => {
     await using user = await createKiroUser();
     const client = startAcp(user, WORKER);
     const { sessionId } = await client.begin();
 
-    const { error } = await client.prompt(sessionId, `[[fault ${fault}]]`);
+    const { error } = await client.prompt(sessionId, "[[fault throttle]]");
 
-    expect(error).toMatchObject({ code, data: expect.stringMatching(data) });
-    await client.end();
-  });
-
-  it("ends a turn of the content filter as any other", async () => {
-    await using user = await createKiroUser();
-    const client = startAcp(user, WORKER);
-    const { sessionId } = await client.begin();
-
-    expect((await client.prompt(sessionId, "[[fault refusal]]")).result).toEqual({ stopReason: "end_turn" });
-    expect(client.text()).toContain("cannot continue this conversation");
+    expect(error).toMatchObject({ code: -32_603, data: expect.stringMatching(/rate limit reached/) });
     await client.end();
   });
 
@@ -203,7 +186,7 @@ describe("kiro-cli acp", () => {
 
   it("of a newer version begins no session without a login", async () => {
     await using user = await createKiroUser({ login: false });
-    const client = startAcp(user, WORKER, { env: { FAKE_KIRO_PROFILE: "v2json" } });
+    const client = startAcp(user, WORKER, { profile: "v2late" });
     const { error } = await client.request("session/new", { cwd: user.work, mcpServers: [] });
 
     expect(error).toMatchObject({ code: -32_000 });

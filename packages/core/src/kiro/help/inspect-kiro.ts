@@ -1,4 +1,4 @@
-import type { Command } from "../runner/runner.ts";
+import type { Command } from "../../runner/runner.ts";
 import { parseKiroHelp, type HarnessFlags } from "./parse-kiro-help.ts";
 
 /** The facts about one Kiro, as its program and the variables of its machine or image tell them. */

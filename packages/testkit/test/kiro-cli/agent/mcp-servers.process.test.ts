@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { createKiroUser, type KiroUser } from "./run-kiro-cli.ts";
+import { createKiroUser, type KiroUser } from "../run-kiro-cli.ts";
 
 /** Returns the entry of a server that leaves a file behind in its working directory. */
 const server = (mark: string) => ({ mcpServers: { [mark]: { command: "sh", args: ["-c", `touch ${mark}; cat`] } } });
@@ -50,40 +50,23 @@ it("lets an agent's servers end when a turn fails", async () => {
 
   const { exitCode } = await user.chat("[[write x: y]]", {
     argv: ["--trust-tools=", "--agent", "worker"],
-    env: { FAKE_KIRO_PROFILE: "q1" },
+    profile: "q1",
   });
 
   expect([exitCode, existsSync(join(user.work, "served"))]).toEqual([1, true]);
 });
 
-it("runs an agent's hooks at its start and at each prompt", async () => {
-  await using user = await createKiroUser();
-  const hooks = {
-    agentSpawn: [{ command: "cat > spawned" }],
-    userPromptSubmit: [{ command: `test "$USER_PROMPT" = hi && touch asked` }],
-  };
-  await agentFile(user.host, "worker", { hooks });
-
-  const { stdout } = await user.chat("[[read spawned]]", { argv: ["--agent", "worker"] });
-  await user.chat("hi", { argv: ["--agent", "worker"] });
-
-  expect(stdout).toContain(`{"hook_event_name":"agentSpawn","cwd":"${user.work}"}`);
-  expect(existsSync(join(user.work, "asked"))).toBe(true);
-});
-
 it.each([
-  ["q1", true],
-  ["v2", false],
-])("%s knows the older names of a folder's definitions: %s", async (profile, known) => {
+  ["q1", [], ".amazonq/mcp.json", {}, true],
+  ["v2", [], ".amazonq/mcp.json", {}, false],
+  // V3 starts them whatever the agent includes.
+  ["v3", ["--v3"], ".kiro/settings/mcp.json", { includeMcpJson: false }, true],
+] as const)("%s %j starts the servers of %s: %s", async (...[profile, argv, path, fields, starts]) => {
   await using user = await createKiroUser();
-  await agentFile(user.host, "worker", { includeMcpJson: true });
-  await write(user, ".amazonq/mcp.json", server("served"));
-  await write(user, ".amazonq/cli-agents/reader.json", { name: "reader", model: "claude-opus-4" });
-  const env = { FAKE_KIRO_PROFILE: profile };
+  await agentFile(user.host, "worker", { includeMcpJson: true, ...fields });
+  await write(user, path, server("served"));
 
-  await user.chat("hi", { argv: ["--agent", "worker"], env });
-  const { stdout } = await user.chat("[[status]]", { argv: ["--agent", "reader"], env });
+  await user.chat("hi", { profile, argv: [...argv, "--agent", "worker"] });
 
-  expect(existsSync(join(user.work, "served"))).toBe(known);
-  expect(stdout.includes('"model":"claude-opus-4"')).toBe(known);
+  expect(existsSync(join(user.work, "served"))).toBe(starts);
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { kiroCliPath } from "@budgie/testkit";
-import { inspectKiro, toHarnesses, type Print } from "../../src/kiro/inspect-kiro.ts";
+import { inspectKiro, toHarnesses, type Print } from "../../../src/kiro/help/inspect-kiro.ts";
 
 const execute = promisify(execFile);
 

@@ -3,15 +3,16 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { ensureMountedFile } from "../runner/ensure-mounted-file.ts";
-import type { Runner } from "../runner/runner.ts";
-import { ENGINES, parseKiroHelp, type HarnessFlags } from "./parse-kiro-help.ts";
+import { ensureMountedFile } from "../../runner/ensure-mounted-file.ts";
+import type { Runner } from "../../runner/runner.ts";
+import { inspectKiro } from "./inspect-kiro.ts";
+import { ENGINES, type HarnessFlags } from "./parse-kiro-help.ts";
 
 /** The harness flags of the commands of `kiro-cli`, by its help. */
 export type KiroFlags = {
   readonly chat: HarnessFlags;
   readonly acp: HarnessFlags;
-  /** True if its surroundings have the folder that `KIRO_RUNTIME_DIR` names, with V3 unpacked */
+  /** True if V3 is unpacked in its image, where no agent can replace it */
   readonly hasRuntime: boolean;
 };
 
@@ -82,21 +83,10 @@ function save({ folder, name }: File, flags: KiroFlags): void {
   }
 }
 
-const MARK = "--- budgie: next part ---";
-// The first engine has no ACP.
-const SCRIPT = [
-  `mark() { printf '\\n%s\\n' '${MARK}'; }`,
-  `if [ -n "\${KIRO_RUNTIME_DIR:-}" ] && [ -d "$KIRO_RUNTIME_DIR" ]; then echo unpacked; fi; mark`,
-  `"$0" chat --help || exit; mark`,
-  `"$0" acp --help; mark`,
-].join("\n");
-
 async function ask({ binary, runner }: KiroFlagsOptions): Promise<KiroFlags | undefined> {
   try {
-    const printed = await runner.print(["/bin/sh", "-c", SCRIPT, binary]);
-    const [runtime, chat, acp, end] = printed.split(MARK);
-    if (chat === undefined || acp === undefined || end === undefined) return undefined;
-    return { chat: parseKiroHelp(chat), acp: parseKiroHelp(acp), hasRuntime: runtime?.startsWith("unpacked") === true };
+    const facts = await inspectKiro(runner.print, binary);
+    return facts && { chat: facts.chat, acp: facts.acp, hasRuntime: facts.runtimeProblem === undefined };
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { toPlainText } from "./kiro-output.ts";
+import { removeTerminalSequences } from "../../text/remove-terminal-sequences.ts";
 
 /** The flags with which a command of `kiro-cli` is told its harness, by its help. */
 export type HarnessFlags = {
@@ -17,7 +17,7 @@ const LONGEST_CHARACTERS = 256 * 1024;
 
 /** Reads the help of a command of `kiro-cli`, such as `kiro-cli chat --help`, short or long. */
 export function parseKiroHelp(help: string): HarnessFlags {
-  const options = toOptions(toPlainText(help.slice(0, LONGEST_CHARACTERS)));
+  const options = toOptions(removeTerminalSequences(help.slice(0, LONGEST_CHARACTERS)).replaceAll("\r", ""));
   const engine = options.find(({ names }) => names.includes("--agent-engine"));
   return {
     hasV2: options.some(({ names }) => names.includes("--v2")),

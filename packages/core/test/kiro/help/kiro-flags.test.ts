@@ -3,11 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createFindKiroFlags, type KiroFlags } from "@budgie/core";
-import { findFlagsFor } from "../../src/kiro/kiro-flags.ts";
+import { findFlagsFor } from "../../../src/kiro/help/kiro-flags.ts";
 
-const MARK = "--- budgie: next part ---";
+const MARK = "--- budgie: next answer ---";
 const LATE = "Options:\n      --agent-engine <E>  [possible values: v2, v3]\n      --v2  Runs V2\n";
-const PRINTED = `\n${MARK}\n${LATE}\n${MARK}\n${LATE}\n${MARK}\n`;
+const toPrinted = (runtime: string) => [LATE, LATE, "kiro-cli 2.37.0\n", runtime, ""].join(`\n${MARK}\n`);
+const PRINTED = toPrinted("\n");
 const FLAGS: KiroFlags = {
   chat: { hasV2: true, engines: ["v2", "v3"] },
   acp: { hasV2: true, engines: ["v2", "v3"] },
@@ -51,7 +52,7 @@ describe("createFindKiroFlags", () => {
   });
 
   it("finds an unpacked harness", async () => {
-    const { find } = createPlace(() => `unpacked\n${PRINTED}`);
+    const { find } = createPlace(() => toPrinted("/opt/kiro/runtime\n/opt/kiro/runtime\n"));
 
     expect(await find()()).toEqual({ ...FLAGS, hasRuntime: true });
   });
@@ -86,7 +87,7 @@ describe("createFindKiroFlags", () => {
   it.each<[string, () => string | Promise<string>]>([
     ["cannot be run", () => Promise.reject(new Error("no engine"))],
     ["prints nothing", () => ""],
-    ["fails before its second help", () => `\n${MARK}\n${LATE}\n${MARK}\n`],
+    ["fails before its second help", () => `${LATE}\n${MARK}\n`],
   ])("knows nothing of a program that %s, and does not ask again at once", async (_what, print) => {
     const { find, folder, runs } = createPlace(print, "sha256:1");
     const search = find();

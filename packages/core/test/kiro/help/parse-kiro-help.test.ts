@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseKiroHelp } from "../../src/kiro/parse-kiro-help.ts";
+import { parseKiroHelp } from "../../../src/kiro/help/parse-kiro-help.ts";
 
 const BEGIN = `Starts a chat
 
