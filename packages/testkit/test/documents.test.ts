@@ -15,10 +15,10 @@ it("the README has at most 130 lines", () => {
   expect(readFileSync(README, "utf8").trimEnd().split("\n").length).toBeLessThanOrEqual(130);
 });
 
-it("the pages of docs have at most 19,000 words together", () => {
+it("the pages of docs have at most 19,500 words together", () => {
   const words = PAGES.flatMap((page) => readFileSync(page, "utf8").split(/\s+/).filter(Boolean));
 
-  expect(words.length).toBeLessThanOrEqual(19_000);
+  expect(words.length).toBeLessThanOrEqual(19_500);
 });
 
 it("docs/performance.md and its picture are what the bench makes of its results", async () => {

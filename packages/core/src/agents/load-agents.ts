@@ -11,7 +11,7 @@ export type LoadedAgents = {
   readonly agents: readonly Agent[];
   /** One sentence each, naming the file */
   readonly problems: readonly string[];
-  /** Those of the folders themselves; they are among `problems` too */
+  /** Problems of the folders themselves, which are among `problems` too */
   readonly folderProblems: readonly string[];
   /** The loaded files by path, for the next call to compare with */
   readonly files: ReadonlyMap<string, LoadedAgent>;
