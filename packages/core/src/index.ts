@@ -1,8 +1,14 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
-export { listHideableHooks, type AgentHook } from "./agents/agent-hooks.ts";
-export { AGENT_NAME, PLAIN_NAME, type Agent, type AgentProgram, type RemoteAgent } from "./agents/agent.ts";
+export { listHideableHooks, toAgentHooks, type AgentHook } from "./agents/agent-hooks.ts";
 export {
-  parseAgentFile,
+  AGENT_NAME,
+  PLAIN_NAME,
+  toSubAgentDescription,
+  type Agent,
+  type AgentProgram,
+  type RemoteAgent,
+} from "./agents/agent.ts";
+export {
   readAgentDefinition,
   readAgentFile,
   type AgentDefinition,
@@ -49,12 +55,16 @@ export { createFindKiroFlags, type FindKiroFlags, type KiroFlags } from "./kiro/
 export { inspectKiro, toHarnesses, type KiroFacts, type Print } from "./kiro/help/inspect-kiro.ts";
 export { findV3Obstacle } from "./kiro/v3/v3-obstacle.ts";
 export { parseKiroHelp, type HarnessFlags, type KiroEngine } from "./kiro/help/parse-kiro-help.ts";
+export { toKiroTools } from "./agents/kiro-tools.ts";
+export { allowsFileTools } from "./agents/agent-tools.ts";
 export { toV2AllowedTools, toV2Tools } from "./kiro/v2/v2-tools.ts";
+export { findV2Obstacle } from "./kiro/v2/v2-obstacle.ts";
 export { toV2Definition } from "./kiro/v2/to-v2-definition.ts";
 export { KIRO_HIDDEN_PATHS } from "./kiro/kiro-hidden-paths.ts";
 export { toSharedProjections, type KiroAcpProgram, type KiroModels } from "./kiro/kiro-command.ts";
 export { createOmissions, type Omissions } from "./text/omissions.ts";
 export { parseMounts, type Mount } from "./policy/bind-mounts.ts";
+export { loadAgent, type LoadedAgent } from "./agents/load-agent.ts";
 export { loadAgents, type AgentFolders, type LoadedAgents } from "./agents/load-agents.ts";
 export { createOwner, type Owner, type OwnerOptions, type RecordPlace } from "./owners/owner.ts";
 export { askOwner, type Asker, type OwnerAnswer } from "./owners/owner-channel.ts";

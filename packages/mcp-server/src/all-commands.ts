@@ -74,6 +74,10 @@ export function addCommands(program: Command, context: CommandContext): Command 
         exists ? config() : parseConfig({ sandbox: true, ...values, config: undefined }, host);
       finish(addAgent({ ...options, file: toConfigFile(values, host), parse }, host));
     },
+    async check(options) {
+      const { checkAgents } = await import("./commands/agents/check-agents.ts");
+      finish(checkAgents(config(), options, host));
+    },
     list: (options) => listAgents(config(), options, host).then(finish),
   });
   addMcp(program, {

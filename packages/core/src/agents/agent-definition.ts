@@ -4,7 +4,7 @@ import { BudgieError } from "../errors.ts";
 import { parseJson } from "../text/parse-json.ts";
 import { AGENT_NAME } from "./agent.ts";
 import { toKiroTools } from "./kiro-tools.ts";
-import { parseFrontmatter, splitFrontmatter } from "./frontmatter.ts";
+import { isSyntaxError, parseFrontmatter, splitFrontmatter } from "./frontmatter.ts";
 import { parseLenientFields } from "./lenient-fields.ts";
 import { reloadFile } from "./reload-file.ts";
 
@@ -127,7 +127,7 @@ function readFields(yaml: string): Pick<Read, "fields" | "isLenient"> {
     if (!isRecord(fields)) throw new Error("is no list of keys and values");
     return { fields, isLenient: false };
   } catch (error) {
-    const fields = parseLenientFields(yaml);
+    const fields = isSyntaxError(error) ? parseLenientFields(yaml) : undefined;
     if (fields === undefined) throw error;
     return { fields, isLenient: true };
   }

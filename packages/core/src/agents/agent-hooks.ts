@@ -34,6 +34,9 @@ export function toAgentHooks(hooks: unknown): readonly AgentHook[] {
 }
 
 function toHooks(entry: unknown, listedAs?: string): readonly AgentHook[] {
+  const { hooks: inner } = Object(entry) as { readonly hooks?: unknown };
+  // Claude Code's form, of one more level.
+  if (Array.isArray(inner)) return inner.flatMap((each) => toHooks(each, listedAs));
   const { command, trigger: named } = hookSchema.safeParse(entry).data ?? {};
   const trigger = listedAs ?? named;
   return command === undefined || trigger === undefined ? [] : [{ trigger, command }];

@@ -29,15 +29,31 @@ export function splitFrontmatter(text: string): Frontmatter | undefined {
 export function parseFrontmatter(yaml: string): unknown {
   refuseDeep(yaml);
   if (yaml.length > LONGEST) throw new Error("is longer than 64 KiB. Shorten it");
-  try {
-    // Loaded on demand: many agents have no frontmatter, and it would be the largest library loaded at startup.
-    const { parse } = createRequire(import.meta.url)("yaml") as typeof Yaml;
-    // The first line stands for the dashes, so that errors count lines as an editor does.
-    return parse(`\n${yaml}`, { merge: true, logLevel: "error" }) as unknown;
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message.split("\n")[0]?.replace(/:$/, "") : String(cause);
-    throw new Error(`is not YAML: ${reason}`, { cause });
+  // Loaded on demand: many agents have no frontmatter, and it would be the largest library loaded at startup.
+  const { LineCounter, parseDocument } = createRequire(import.meta.url)("yaml") as typeof Yaml;
+  const lineCounter = new LineCounter();
+  // The first line stands for the dashes, so that errors count lines as an editor does. Drawing each of many errors would take seconds.
+  const parsed = parseDocument(`\n${yaml}`, {
+    merge: true,
+    prettyErrors: false,
+    logLevel: "error",
+    lineCounter,
+  });
+  const [cause] = parsed.errors;
+  if (cause !== undefined) {
+    const { col, line } = lineCounter.linePos(cause.pos[0]);
+    throw new Error(`is not YAML: ${cause.message} at line ${line}, column ${col}`, { cause });
   }
+  try {
+    return parsed.toJS() as unknown;
+  } catch (cause) {
+    throw new Error(`is not YAML: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Returns true for the error of a text that is not YAML; other errors protect from what YAML can do. */
+export function isSyntaxError(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof Error && error.cause.name === "YAMLParseError";
 }
 
 // The parser compares each key of a map with all others before it.

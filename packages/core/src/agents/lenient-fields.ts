@@ -1,4 +1,4 @@
-import { parseFrontmatter } from "./frontmatter.ts";
+import { isSyntaxError, parseFrontmatter } from "./frontmatter.ts";
 
 /**
  * Parses frontmatter that is not YAML as other programs do: field by field, with a text in place of a field that is none, such as
@@ -44,7 +44,8 @@ function parseField(lines: readonly string[]): readonly (readonly [string, unkno
   try {
     const parsed = parseFrontmatter(lines.join("\n")) ?? {};
     return typeof parsed === "object" ? Object.entries(parsed) : undefined;
-  } catch {
+  } catch (error) {
+    if (!isSyntaxError(error)) return undefined;
     const key = KEY.exec(lines[0] ?? "")?.groups?.["key"];
     if (key === undefined || !TEXTS.has(key)) return undefined;
     return [[key, toText(lines, key)]];

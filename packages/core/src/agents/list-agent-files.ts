@@ -4,7 +4,7 @@ import type { AgentPlace } from "./agent-definition.ts";
 
 /** The agent files of a folder. */
 export type ListedFiles = {
-  /** Those of a folder before those of the folders in it, and otherwise by their names */
+  /** Sorted: a folder's own before those of the folders in it, and otherwise by their names */
   readonly files: readonly AgentPlace[];
   /** One sentence for each limit that left files out, and for each inner folder that cannot be read */
   readonly problems: readonly string[];

@@ -11,6 +11,8 @@ export type LoadedAgents = {
   readonly agents: readonly Agent[];
   /** One sentence each, naming the file */
   readonly problems: readonly string[];
+  /** Problems of the folders themselves, which are among `problems` too */
+  readonly folderProblems: readonly string[];
   /** The loaded files by path, for the next call to compare with */
   readonly files: ReadonlyMap<string, LoadedAgent>;
 };
@@ -45,6 +47,7 @@ export function loadAgents(folders: AgentFolders, before?: LoadedAgents): Loaded
   return {
     agents: orSame(agents, before?.agents),
     problems: orSame(problems, before?.problems),
+    folderProblems,
     files,
   };
 }

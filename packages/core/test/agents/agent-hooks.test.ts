@@ -35,6 +35,12 @@ describe("toAgentHooks", () => {
     expect(toAgentHooks(hooks)).toEqual([{ ...GUARD, trigger: "PreToolUse" }, SPAWN]);
   });
 
+  it("lists the commands of nested hooks, as Claude Code has them", () => {
+    const hooks = { PreToolUse: [{ matcher: "Edit", hooks: [{ type: "command", command: GUARD.command }] }] };
+
+    expect(toAgentHooks(hooks)).toEqual([{ ...GUARD, trigger: "PreToolUse" }]);
+  });
+
   it("leaves out hooks that are not enabled", () => {
     const off = { command: GUARD.command, enabled: false };
 

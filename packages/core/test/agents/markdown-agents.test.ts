@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadAgents } from "../../src/agents/load-agents.ts";
@@ -41,6 +41,18 @@ describe("loadAgents, of a folder as Kiro 3 has it", () => {
     });
 
     expect(agents).toMatchObject([{ name: "team/a", model: "m-2" }]);
+  });
+
+  it("loads the example of the documentation as it is written", () => {
+    const page = readFileSync(new URL("../../../../docs/agents.md", import.meta.url), "utf8");
+    const [, example = ""] = /^```markdown\n([^]*?)^```$/m.exec(page) ?? [];
+
+    const { agents, problems } = load({ "agents/team/planner.md": example });
+
+    expect(problems).toEqual([]);
+    expect(agents).toMatchObject([
+      { name: "team/planner", description: "Reviews changes for bugs.", writesFiles: true, hasModel: false },
+    ]);
   });
 
   it("reports malformed frontmatter, and no file without the mark", () => {

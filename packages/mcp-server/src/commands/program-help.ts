@@ -46,7 +46,7 @@ export function configureHelp(program: Command, serve: Command): void {
 
 // The options used most, in the few words that leave room for the commands
 const SHOWN: Partial<Record<ConfigKey, string>> = {
-  agentsDir: "where the agents' JSON files are",
+  agentsDir: "where the agents' files are",
   config: "a JSON file with any of the options",
   allowRoot: "the only directory that calls may work in; repeatable",
   model: "for agents that name none",

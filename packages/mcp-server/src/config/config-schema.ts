@@ -17,7 +17,7 @@ const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and i
 
 /** The options as given by flag or variable. The descriptions are the help text, in this order. */
 export const configSchema = z.strictObject({
-  agentsDir: path.default("~/.kiro/agents").describe("where the agents' JSON files are"),
+  agentsDir: path.default("~/.kiro/agents").describe("where the agents' files are"),
   promptsDir: path.default("~/.kiro/sub-agents/prompts").describe("where the agents' prompt files are"),
   systemPrompt: path.optional().describe("appended to every prompt; <prompts-dir>/_system.md by default"),
   contextSummaryPrompt: path

@@ -88,7 +88,7 @@ describe("the command line", () => {
     const { exitCode, stderr, stdout } = await user.command(argv);
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).toMatch(/^Agents:\n +--agents-dir <dir> +where the agents' JSON files are/m);
+    expect(stdout).toMatch(/^Agents:\n +--agents-dir <dir> +where the agents' files are/m);
     expect(Object.keys(configSchema.shape).filter((key) => !stdout.includes(`  ${toFlag(key)} `))).toEqual([]);
     expect(stdout.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });

@@ -1,7 +1,8 @@
 import { BudgieError } from "../../errors.ts";
 import type { AgentDefinition } from "../../agents/agent-definition.ts";
 import { toV2AllowedTools, toV2Tools } from "./v2-tools.ts";
-import { toV2Hooks, type V2Hooks } from "./v2-hooks.ts";
+import { toV2Hooks } from "./v2-hooks.ts";
+import { findV2Obstacle } from "./v2-obstacle.ts";
 
 /** An agent as a JSON file of Kiro's V2 harness has it. */
 export type V2Definition = Readonly<Record<string, unknown>>;
@@ -11,13 +12,18 @@ export type V2Definition = Readonly<Record<string, unknown>>;
  * may do no more than its file says, and less where V2 lacks the words. Throws `AGENT_NOT_FOUND` for a guard that V2 would not run.
  */
 export function toV2Definition(definition: AgentDefinition, file: string): V2Definition {
-  const { hooks } = definition;
+  const { hooks, name } = definition;
+  const obstacle = findV2Obstacle(definition);
+  if (obstacle !== undefined) {
+    const message = `The agent "${name}" (${file}) cannot run on Kiro's V2 harness: ${obstacle}. Correct its hooks.`;
+    throw new BudgieError("AGENT_NOT_FOUND", message);
+  }
   const entries = Object.entries(definition).filter(([key, value]) => isKnown(key, file) && !isServerList(key, value));
   return {
     ...Object.fromEntries(entries),
     ...withValue("tools", toV2Tools(definition)),
     ...withValue("allowedTools", toV2AllowedTools(definition)),
-    ...withValue("hooks", hooks === undefined || hooks === null ? hooks : convertHooks(definition, file)),
+    ...withValue("hooks", hooks === undefined || hooks === null ? hooks : toV2Hooks(hooks)),
   };
 }
 
@@ -42,13 +48,4 @@ function isKnown(key: string, file: string): boolean {
 /** Claude Code's form: names of servers that are defined elsewhere. */
 function isServerList(key: string, value: unknown): boolean {
   return key === "mcpServers" && Array.isArray(value);
-}
-
-function convertHooks({ hooks, name }: AgentDefinition, file: string): V2Hooks {
-  try {
-    return toV2Hooks(hooks);
-  } catch (cause) {
-    const message = `The agent "${name}" (${file}) cannot run on Kiro's V2 harness: ${(cause as Error).message}. Correct its hooks.`;
-    throw new BudgieError("AGENT_NOT_FOUND", message, { cause });
-  }
 }

@@ -2,16 +2,18 @@ import { Argument, type Command } from "commander";
 import { AGENT_PRESET_NAMES, type AgentPresetName } from "../../agents/agent-presets.ts";
 import { parsePreset } from "../../agents/parse-preset.ts";
 import type { AddAgentOptions } from "./add-agent.ts";
+import type { CheckOptions } from "./check-agents.ts";
 
 type AgentsActions = {
   readonly add: (options: AddAgentOptions) => Promise<void>;
+  readonly check: (options: CheckOptions) => Promise<void>;
   readonly list: (options: { readonly json: boolean }) => Promise<void>;
 };
 
 type AddArguments = { readonly name?: string; readonly dryRun?: boolean; readonly force?: boolean };
 
-/** Adds `budgie agents add` and `budgie agents ls`. */
-export function addAgents(program: Command, { add, list }: AgentsActions): void {
+/** Adds `budgie agents add`, `budgie agents check` and `budgie agents ls`. */
+export function addAgents(program: Command, { add, check, list }: AgentsActions): void {
   const agents = program
     .command("agents")
     .summary("the agents on offer, and programs beside Kiro")
@@ -26,6 +28,12 @@ export function addAgents(program: Command, { add, list }: AgentsActions): void 
     .action((preset: AgentPresetName, { dryRun = false, force = false, name = preset }: AddArguments) =>
       add({ preset, name, force, dryRun }),
     );
+  agents
+    .command("check")
+    .argument("[path]", "a file or a folder; --agents-dir by default")
+    .description("say what budgie understands of agent files, and which of Kiro's harnesses can run them")
+    .option("--json", "print JSON")
+    .action((path: string | undefined, { json = false }: { json?: boolean }) => check({ path, json }));
   agents
     .command("ls")
     .description("print all agents: their protocol, what holds them, and where each comes from")

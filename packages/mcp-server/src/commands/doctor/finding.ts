@@ -1,5 +1,5 @@
-import { Help } from "commander";
 import type { Style } from "../../terminal/style.ts";
+import { wrapText } from "../../terminal/wrap.ts";
 
 /** The result of one check. */
 export type Finding = {
@@ -18,17 +18,12 @@ export function findingLines(findings: readonly Finding[], style: Style, columns
   return findings
     .map(
       ({ state, text, what }) =>
-        `${style(COLOURS[state], state.padEnd(7))} ${what.padEnd(10)} ${wrap(text, columns)}\n`,
+        `${style(COLOURS[state], state.padEnd(7))} ${what.padEnd(10)} ${wrapText(text, { columns, indent: INDENT })}\n`,
     )
     .join("");
 }
 
 const INDENT = 19;
-
-function wrap(text: string, columns: number | undefined): string {
-  if (columns === undefined) return text;
-  return new Help().boxWrap(text, columns - INDENT).replaceAll("\n", `\n${" ".repeat(INDENT)}`);
-}
 
 /** Returns the failures, and below them the commands to type; nothing without failures. */
 export function failureText(findings: readonly Finding[], style: Style, columns: number | undefined): string {
