@@ -27,7 +27,6 @@ const COMMON = {
   resume: { type: "boolean", short: "r" },
   "resume-id": { type: "string" },
   effort: { type: "string" },
-  "require-mcp-startup": { type: "boolean" },
   help: { type: "boolean", short: "h" },
 } as const satisfies ParseArgsConfig["options"];
 

@@ -21,7 +21,7 @@ it("unpacks its runtime without a prompt and a login, into the home or the named
   expect(await readdir(join(named, "kas", inHome))).toEqual(["server"]);
 });
 
-it("runs a complete runtime where it cannot write, and refuses any other", async () => {
+it("takes a complete runtime, repairs another, and ends where it can do neither", async () => {
   await using user = await createKiroUser();
   const named = join(user.host.home, "runtime");
   await run(user, named);

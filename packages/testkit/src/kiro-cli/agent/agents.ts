@@ -63,7 +63,7 @@ async function readAgent(found: AgentFile, settings: Settings, warnings: string[
 }
 
 /** The name of each harness's own agent. */
-export const DEFAULT_AGENTS = { v2: "kiro_default", v3: "vibe" } as const;
+const DEFAULT_AGENTS = { v2: "kiro_default", v3: "vibe" } as const;
 
 /** Picks the agent. An unknown one is replaced by the default with a warning on stderr, unless the version is strict. */
 export function pickAgent(

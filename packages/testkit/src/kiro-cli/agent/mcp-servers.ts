@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
+import { spawn, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -26,30 +26,26 @@ export async function startMcpServers(agent: KiroAgent, settings: Settings): Pro
   // V3 starts them whatever the agent includes.
   const lists = agent.includesMcpJson || settings.harness === "v3" ? listFiles(settings).map(readServers) : [];
   const servers: Readonly<Record<string, McpServer>> = Object.assign({}, ...lists, agent.mcpServers);
-  const wanted = Object.values(servers).filter(({ command, disabled }) => command !== undefined && disabled !== true);
-  const started = await Promise.all(wanted.map(startServer));
-  const running = started.filter((server) => server !== undefined);
-  const remote = Object.entries(servers).filter(([, { disabled, url }]) => url !== undefined && disabled !== true);
-  const connected = await Promise.all(remote.map(connectServer));
-  const connections = new Map(connected.filter((entry) => entry !== undefined));
-  const isComplete = running.length === wanted.length && connections.size === remote.length;
+  const wanted = Object.entries(servers).filter(([, { disabled }]) => disabled !== true);
+  const connections = new Map<string, McpConnection>();
+  const started = await Promise.allSettled(
+    wanted.map(async ([name, server]) => {
+      if (server.url === undefined) return startServer(server);
+      const connection = await connectMcp(server.url, server.headers);
+      connections.set(name, connection);
+      return connection.close;
+    }),
+  );
   return {
-    warnings: isComplete ? [] : ["One or more mcp server did not load correctly."],
+    warnings: started.some(({ status }) => status === "rejected") ? [NOT_LOADED] : [],
     connections,
     async stop() {
-      const closed = [...connections.values()].map((connection) => connection.close().catch(() => undefined));
-      await Promise.all([...running.map(stopServer), ...closed]);
+      await Promise.allSettled(started.flatMap((each) => (each.status === "fulfilled" ? [each.value()] : [])));
     },
   };
 }
 
-async function connectServer([name, { headers, url = "" }]: [string, McpServer]) {
-  try {
-    return [name, await connectMcp(url, headers)] as const;
-  } catch {
-    return undefined;
-  }
-}
+const NOT_LOADED = "One or more mcp server did not load correctly.";
 
 /** Lists the `mcp.json` files, of which later ones win. Only the first engine reads the older folder name. */
 function listFiles({ profile }: Settings): readonly string[] {
@@ -64,20 +60,15 @@ function readServers(file: string): Readonly<Record<string, McpServer>> {
   return mcpServers;
 }
 
-async function startServer({ args = [], command = "", env }: McpServer): Promise<ChildProcess | undefined> {
+/** Starts a server's command. Resolves to a function that ends its stdin, and waits a moment for it. */
+async function startServer({ args = [], command = "", env }: McpServer): Promise<() => Promise<void>> {
   // As in the real program, its own environment overrides the configured one.
   const own = { ...env, ...process.env };
   const options: SpawnOptions = { env: own, detached: true, stdio: ["pipe", "ignore", "ignore"] };
   const server = spawn(command.startsWith("~") ? resolveFrom(homedir(), command) : command, args, options);
-  try {
-    await once(server, "spawn");
-    return server;
-  } catch {
-    return undefined;
-  }
-}
-
-async function stopServer(server: ChildProcess): Promise<void> {
-  server.stdin?.on("error", () => undefined).end();
-  if (server.exitCode === null) await Promise.race([once(server, "exit"), sleep(2000)]);
+  await once(server, "spawn");
+  return async () => {
+    server.stdin?.on("error", () => undefined).end();
+    if (server.exitCode === null) await Promise.race([once(server, "exit"), sleep(2000)]);
+  };
 }

@@ -4,7 +4,7 @@ import { toExitError } from "../profile/exit-error.ts";
 import { write, type Output } from "../output/output.ts";
 
 /** The context of a fault. */
-export type FaultContext = {
+type FaultContext = {
   readonly output: Output;
   /** Milliseconds, bytes, seconds, MiB or a character code, as the fault's comment says; `NaN` if left out */
   readonly amount: number;

@@ -6,7 +6,7 @@ import { toConversation, type Conversation } from "./conversation.ts";
 import { toSessionFiles } from "./session-files.ts";
 
 /** The conversation to resume. */
-export type ResumeChoice = { readonly resume: boolean; readonly resumeId: string | undefined };
+type ResumeChoice = { readonly resume: boolean; readonly resumeId: string | undefined };
 
 /** The conversations of `chat` in the current folder. */
 export type ConversationStore = {
