@@ -7,7 +7,8 @@ import { CODES, toReason } from "./conversation/request-error.ts";
 /** Translates an error of the agent or its program. Returns any other error, such as budgie's own, unchanged. */
 export function toFailure(error: unknown, turn: FailedTurn): unknown {
   // Its caller knows the limit of the turn, not what that left for the last request.
-  if (isTimeout(error) && performance.now() >= turn.deadline) return toExitFailure({ reason: "timeout" }, turn);
+  if (isTimeout(error) && performance.now() + EARLY_MS >= turn.deadline)
+    return toExitFailure({ reason: "timeout" }, turn);
   if (error instanceof EndedError) return toEndFailure(error, turn);
   if (!(error instanceof RequestError)) return error;
   const reason = toReason(error);
@@ -20,6 +21,9 @@ export function toFailure(error: unknown, turn: FailedTurn): unknown {
   }
   return new BudgieError("AGENT_FAILED", `The agent "${turn.agent}" failed (${reason}).`, { cause: error });
 }
+
+// A timer may fire before the fraction of its last millisecond has passed.
+const EARLY_MS = 2;
 
 type FailedTurn = ExitContext & {
   /** By `performance.now()` */

@@ -26,7 +26,7 @@ describe("toPolicies", () => {
     [{ limits: { memoryBytes: 8 * 2 ** 30 } }, {}, 'limits.memory "8192m", and "4096m" is'],
     [{ limits: { diskBytes: 2 ** 40 } }, {}, 'limits.disk "1048576m", and "10240m" is'],
     [{ limits: { cpus: 5 } }, {}, "limits.cpus 5, and 4 is"],
-    [{ limits: { pids: 5000 } }, {}, "limits.pids 5000, and 1024 is"],
+    [{ limits: { pids: 5000 } }, {}, "limits.pids 5000, and 512 is"],
   ])("refuses the section %j under %j, and names file, agent and option", (section, ceiling, what) => {
     expect(() => policiesOf(section, { ceiling: { ...CEILING, ...ceiling } })).toThrow(
       expect.objectContaining({
