@@ -92,8 +92,7 @@ export { withReport } from "./turn/turn-report.ts";
 export {
   type Access,
   DEFAULT_ACCESS,
-  DEFAULT_LIMITS,
-  toDefaultCpus,
+  toDefaultLimits,
   type Limits,
   type Loosening,
   type Policy,

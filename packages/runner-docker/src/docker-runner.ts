@@ -4,8 +4,7 @@ import { join } from "node:path";
 import pLimit, { type LimitFunction } from "p-limit";
 import {
   createSessionId,
-  DEFAULT_LIMITS,
-  toDefaultCpus,
+  toDefaultLimits,
   type Limits,
   type Owner,
   type Runner,
@@ -221,7 +220,6 @@ type ContextParts = {
 
 function createContext({ engine, image, options, parts, scratchDir, starting, user }: ContextParts): SandboxContext {
   const { lookInto, startProxy } = parts;
-  const seccomp = (): string | undefined => ensureSeccomp(engine, options.stateDir);
   const idleContainers = createIdleContainers({
     idleMs: options.containerIdleMs ?? CONTAINER_IDLE_MS,
     most: options.maxRunningContainers ?? MOST_RUNNING_CONTAINERS,
@@ -234,17 +232,17 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     keepSessionsMs: options.keepSessionsMs,
     user,
     callerGroups: process.getgroups?.() ?? [],
-    limits: { ...DEFAULT_LIMITS, cpus: toDefaultCpus(engine.cpus), ...options.limits },
+    limits: { ...toDefaultLimits(engine.cpus), ...options.limits },
     runtime: options.runtime,
     login: options.login,
-    proxySockets: createProxySockets({ ...options, engine, ensureSeccomp: seccomp, image, user, startProxy }),
+    proxySockets: createProxySockets({ ...options, engine, image, user, startProxy }),
     idleContainers,
     visibility: createEngineVisibility({ engine, runtime: options.runtime, idleContainers, lookInto }),
     lookInto,
     caFile: options.caFile,
     scratchDir,
     ensureMountedFiles: (env) => ensureMountedFiles(options.stateDir, user, env),
-    ensureSeccomp: seccomp,
+    ensureSeccomp: () => ensureSeccomp(engine, options.stateDir),
     starting,
   };
 }

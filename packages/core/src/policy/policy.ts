@@ -53,9 +53,9 @@ export type Loosening = {
 /** The default limits of a sandbox. */
 export const DEFAULT_LIMITS: Limits = { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 512, diskBytes: 10 * 1024 ** 3 };
 
-/** Returns the default number of processors of a sandbox: one less than the machine has, for others than agents. */
-export function toDefaultCpus(cpus: number): number {
-  return Math.min(DEFAULT_LIMITS.cpus, Math.max(1, cpus - 1));
+/** Returns the default limits of a sandbox on a machine with this number of processors, of which one is left to others than agents. */
+export function toDefaultLimits(cpus: number): Limits {
+  return { ...DEFAULT_LIMITS, cpus: Math.min(DEFAULT_LIMITS.cpus, Math.max(1, cpus - 1)) };
 }
 
 /** Lists the parts of an access that only a sandbox can enforce. */

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   BudgieError,
-  DEFAULT_LIMITS,
-  toDefaultCpus,
+  toDefaultLimits,
   narrowPolicy,
   listSandboxOnly,
   type AllowedHost,
@@ -11,6 +10,7 @@ import {
   type Policy,
   type Tightening,
 } from "@budgie/core";
+import { DEFAULT_LIMITS } from "../../src/policy/policy.ts";
 
 const CEILING: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 600_000 };
 const NOTHING: EgressPolicy = { mode: "none", hosts: [] };
@@ -32,7 +32,7 @@ it.each([
   [5, 4],
   [64, 4],
 ])("of %s processors, a sandbox gets %s by default", (cpus, expected) => {
-  expect(toDefaultCpus(cpus)).toBe(expected);
+  expect(toDefaultLimits(cpus)).toEqual({ ...DEFAULT_LIMITS, cpus: expected });
 });
 
 describe("narrowPolicy", () => {

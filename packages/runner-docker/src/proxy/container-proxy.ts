@@ -20,7 +20,8 @@ export type ContainerProxyOptions = {
   readonly image: SandboxImage;
   readonly user: SandboxUser;
   readonly owner: OwnerRecord;
-  readonly ensureSeccomp: () => string | undefined;
+  /** The folder of the seccomp profile's file, which Podman needs */
+  readonly stateDir: string;
   readonly upstream: UpstreamOptions | undefined;
 };
 

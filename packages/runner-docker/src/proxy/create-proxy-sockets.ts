@@ -19,23 +19,11 @@ type ProxySocketsParts = {
   readonly image: SandboxImage;
   readonly user: SandboxUser;
   readonly startProxy: StartProxy | undefined;
-  readonly ensureSeccomp: () => string | undefined;
 };
 
 /** Creates the proxy sockets of a runner's sessions in the place that the engine can mount. No proxy starts before the first is opened. */
 export function createProxySockets(parts: ProxySocketsParts): ProxySockets {
-  const {
-    engine,
-    ensureSeccomp,
-    hostEnv,
-    image,
-    owner,
-    proxyPlacement,
-    startProxy,
-    stateDir,
-    upstreamProxy: url,
-    user,
-  } = parts;
+  const { engine, hostEnv, image, owner, proxyPlacement, startProxy, stateDir, upstreamProxy: url, user } = parts;
   const noProxy = hostEnv["NO_PROXY"] ?? hostEnv["no_proxy"] ?? "";
   const upstream = url === undefined ? undefined : { url, noProxy };
   switch (proxyPlacement ?? toProxyPlacement(engine, { platform: platform(), kernel: release() })) {
@@ -48,7 +36,7 @@ export function createProxySockets(parts: ProxySocketsParts): ProxySockets {
         startProxy,
       });
     case "container":
-      return createContainerProxySockets({ engine, ensureSeccomp, image, user, owner: owner.record, upstream });
+      return createContainerProxySockets({ engine, stateDir, image, user, owner: owner.record, upstream });
   }
 }
 

@@ -11,6 +11,7 @@ import { attach } from "../engine/attach.ts";
 import { toProxyContainer } from "../sandbox/container-options.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { demultiplex } from "../engine/demultiplex.ts";
+import { ensureSeccomp } from "../sandbox/seccomp-profile.ts";
 import { SOCKETS_TARGET } from "../sandbox/proxy-environment.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { SandboxImage } from "../image/find-image.ts";
@@ -23,7 +24,7 @@ export type ProxyContainerOptions = {
   readonly image: SandboxImage;
   readonly user: SandboxUser;
   readonly upstream: UpstreamOptions | undefined;
-  readonly ensureSeccomp: () => string | undefined;
+  readonly stateDir: string;
   readonly name: string;
   /** The volume of the program and the proxy sockets, writable */
   readonly mount: MountSettings;
@@ -43,7 +44,7 @@ export type ProxyContainerProcess = {
  * does. Throws `RUNNER_UNAVAILABLE` if the image has no `node`.
  */
 export async function startProxyContainer(options: ProxyContainerOptions): Promise<ProxyContainerProcess> {
-  const { engine, ensureSeccomp, image, labels, mount, name, user } = options;
+  const { engine, image, labels, mount, name, stateDir, user } = options;
   const { loadProxyProgram } = await import("@budgie/egress");
   const program = await loadProxyProgram();
   const command = [
@@ -54,7 +55,7 @@ export async function startProxyContainer(options: ProxyContainerOptions): Promi
     SOCKETS,
     `${PROGRAM}/${program.entry}`,
   ] as const;
-  const seccomp = ensureSeccomp();
+  const seccomp = ensureSeccomp(engine, stateDir);
   const body = toProxyContainer({ imageId: image.id, user, command, mounts: [mount], seccomp, labels });
   const container = await createContainer(engine, name, body);
   try {
