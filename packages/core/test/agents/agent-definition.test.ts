@@ -151,7 +151,7 @@ Be brief.
     ],
     [
       "more than 64 KiB of frontmatter",
-      `---\nx: ${"y".repeat(65_536)}\n---\n`,
+      `---\ndescription: ${"y".repeat(40_000)}\nmodel: ${"y".repeat(40_000)}\n---\n`,
       "its frontmatter is longer than 64 KiB",
     ],
     ["a bomb of aliases", `---\n${BOMB}\n---\n`, "its frontmatter is not YAML: Excessive alias count"],

@@ -41,6 +41,8 @@ describe("the lists of an agent's file", () => {
     [{ tools: null }, false, ["read", "write"]],
     [{ tools: ["*"] }, false, ["read", "write"]],
     [{ tools: ["fs_read", "@git"] }, false, ["read", "write"]],
+    [{ tools: ["fs_read", "@mcp"] }, false, ["read", "write"]],
+    [{ tools: ["*"], allowedTools: ["@mcp"] }, false, ["read", "write"]],
     [{ tools: ["fs_read"] }, false, []],
     [{ tools: [] }, false, []],
     [{ tools: "*" }, false, []],

@@ -11,7 +11,9 @@ import { beginSession, startCoder } from "./start-coder.ts";
 /** Lists the files that show agents their servers' addresses. */
 function listShown({ host }: BudgieUser): readonly string[] {
   const scratch = join(host.home, ".local/state/budgie/scratch");
-  return readdirSync(scratch, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith("-coder.json"));
+  return readdirSync(scratch, { recursive: true, encoding: "utf8" }).filter((path) =>
+    /agents\/\w{32}\/coder\.json$/.test(path),
+  );
 }
 
 const toCall = (script: string, server = "shell"): string => `[[tool @${server}/sh: ${JSON.stringify({ script })}]]`;
