@@ -11,9 +11,8 @@ import { beginSession, startCoder } from "./start-coder.ts";
 /** Lists the files that show agents their servers' addresses. */
 function listShown({ host }: BudgieUser): readonly string[] {
   const scratch = join(host.home, ".local/state/budgie/scratch");
-  return readdirSync(scratch, { recursive: true, encoding: "utf8" }).filter((path) =>
-    /agents\/\w{32}\/coder\.json$/.test(path),
-  );
+  const files = readdirSync(scratch, { recursive: true, encoding: "utf8" });
+  return files.filter((path) => /\/agents\/[0-9a-f]{32}\/coder\.json$/.test(path));
 }
 
 const toCall = (script: string, server = "shell"): string => `[[tool @${server}/sh: ${JSON.stringify({ script })}]]`;
