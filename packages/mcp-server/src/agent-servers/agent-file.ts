@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import {
@@ -44,7 +44,9 @@ export function toCopiesFolder(owner: CopiesOwner): string {
 
 /** Removes the copies when no agent runs any more. A sandbox's runner does so too, with its own scratch files. */
 export function removeCopies(owner: CopiesOwner): void {
-  rmSync(toScratch(owner), { recursive: true, force: true });
+  const folder = toScratch(owner);
+  // Nothing was written if the state directory cannot be created.
+  if (existsSync(folder)) rmSync(folder, { recursive: true });
 }
 
 function toScratch({ config, instance }: CopiesOwner): string {

@@ -25,11 +25,15 @@ export function withAgentServers(protocol: Protocol, options: ServeAgentOptions)
     return (sandbox || kiroHarness === "v3") && (served.has(file) || namesServers(agent));
   }
 
-  function withCopy(turn: ProtocolTurn): ProtocolTurn {
-    const { agent } = turn;
-    if (agent.program !== undefined || kiroHarness === "v3" || !needsCopy(agent)) return turn;
-    return { ...turn, agent: { ...agent, shown: writeShownFile(agent, { folder: toCopiesFolder(options) }) } };
+  async function showCopy(turn: ProtocolTurn): Promise<ProtocolAnswer> {
+    const shown = writeShownFile(turn.agent, { folder: toCopiesFolder(options) });
+    return protocol({ ...turn, agent: { ...turn.agent, shown } });
   }
 
-  return async (turn) => (hasServers(turn.agent) ? serve(turn) : protocol(withCopy(turn)));
+  return (turn) => {
+    const { agent } = turn;
+    if (hasServers(agent)) return serve(turn);
+    const isReadable = agent.program !== undefined || kiroHarness === "v3" || !needsCopy(agent);
+    return isReadable ? protocol(turn) : showCopy(turn);
+  };
 }
