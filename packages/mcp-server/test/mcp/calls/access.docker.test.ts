@@ -152,7 +152,7 @@ describe("a section's sandbox limits", () => {
     const open = await user.start({ sandbox, args: ["--egress", "bridge"] });
 
     expect(toText(await walled.ask("shell-worker", { prompt }))).toBe("lo 77");
-    expect(toText(await open.ask("shell-worker", { prompt }))).toMatch(/^eth0 .*lo 1024$/);
+    expect(toText(await open.ask("shell-worker", { prompt }))).toMatch(/^eth0 .*lo 512$/);
   });
 
   it("cannot exceed the limits of every agent", async () => {

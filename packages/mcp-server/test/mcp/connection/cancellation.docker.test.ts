@@ -16,7 +16,11 @@ describe("a client that cancels its call to a sandboxed agent", () => {
     ["while its container starts", /^POST \S*\/containers\/[0-9a-f]+\/start/],
   ])("%s leaves nothing behind, and its next call is answered", async (_, point) => {
     await using user = await createBudgieUser();
-    const { ask, stderr } = await user.start({ sandbox: true, args: ["-verbose"], env: proxy.hostEnv });
+    const env = { ...proxy.hostEnv, BUDGIE_AHEAD: "0" };
+    const { ask, stderr } = await user.start({ sandbox: true, args: ["-verbose"], env });
+    // The first call also asks the image for Kiro's help.
+    await ask("code-reviewer", { prompt: "Hello" });
+    const earlier = await listTraces(user);
     const cancelling = new AbortController();
     const before = proxy.requestLines().length;
     const release = proxy.hush(point);
@@ -33,7 +37,7 @@ describe("a client that cancels its call to a sandboxed agent", () => {
     release();
     await waitFor(() => stderr().includes("failed with CANCELLED"));
 
-    expect(await listTraces(user)).toEqual([]);
+    expect((await listTraces(user)).filter((name) => !earlier.includes(name))).toEqual([]);
     expect(existsSync(join(user.workspace, "at-work"))).toBe(false);
     expect(toText(await ask("code-reviewer", { prompt: "Hello" }))).toBe("You asked: Hello");
   });
