@@ -7,15 +7,29 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createOwner, createSessionId, type SessionId } from "@budgie/core";
 import { collectDockerGarbage } from "@budgie/runner-docker";
-import { BASE_IMAGE, createDockerPlace, run, testEngine } from "./helpers/docker-place.ts";
+import { connectEngine } from "../src/engine/engine.ts";
+import { BASE_IMAGE, createDockerPlace, run } from "./helpers/docker-place.ts";
+import { createEngineWithOwnLabels } from "./helpers/own-labels.ts";
 
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const place = createDockerPlace();
-afterAll(() => place[Symbol.asyncDispose]());
+// Others on the engine would collect the garbage before the code under test.
+const opening = createEngineWithOwnLabels();
+afterAll(async () => {
+  await place[Symbol.asyncDispose]();
+  await (await opening)[Symbol.asyncDispose]();
+});
 beforeAll(() =>
   execute(process.execPath, ["node_modules/typescript/bin/tsc", "-b", "packages/runner-docker"], { cwd: root }),
 );
+
+const toHostEnv = async () => ({ ...process.env, ...(await opening).hostEnv });
+
+async function findEngine() {
+  const { docker } = await connectEngine(await toHostEnv(), place.root);
+  return docker;
+}
 
 type Abandoned = { readonly id: SessionId; readonly lock: string; readonly instance: string };
 
@@ -23,7 +37,7 @@ type Abandoned = { readonly id: SessionId; readonly lock: string; readonly insta
 async function abandon(input: string): Promise<Abandoned> {
   const fixture = fileURLToPath(new URL("fixtures/abandoned-runner.mjs", import.meta.url));
   const args = [fixture, place.stateDir, BASE_IMAGE, place.workspace, input];
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, args, { env: await toHostEnv(), stdio: ["ignore", "pipe", "inherit"] });
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   child.kill("SIGKILL");
   await once(child, "exit");
@@ -31,7 +45,7 @@ async function abandon(input: string): Promise<Abandoned> {
 }
 
 async function tracesOf(id: SessionId) {
-  const docker = await testEngine();
+  const docker = await findEngine();
   const filters = { label: [`dev.budgie.session=${id}`] };
   const [running, all, { Volumes }] = await Promise.all([
     docker.listContainers({ filters }),
@@ -41,19 +55,19 @@ async function tracesOf(id: SessionId) {
   return { running: running.length, containers: all.length, volumes: Volumes.length };
 }
 
-function collect(options: { readonly olderThanMs?: number; readonly dryRun?: boolean } = {}) {
+async function collect(options: { readonly olderThanMs?: number; readonly dryRun?: boolean } = {}) {
   return collectDockerGarbage({
     owner: createOwner({ stateDir: place.stateDir }),
     stateDir: place.stateDir,
     home: process.env["HOME"] ?? "/root",
-    hostEnv: process.env,
+    hostEnv: await toHostEnv(),
     policy: { olderThanMs: 0, dryRun: false, ...options },
   });
 }
 
 describe("a budgie that is killed with SIGKILL", () => {
   it("takes its agent with it within seconds; its garbage is collected, but nothing of a live one", async () => {
-    const { runner } = await place.createRunner();
+    const { runner } = await place.createRunner({ hostEnv: await toHostEnv() });
     const live = await runner.openSession(createSessionId());
     await run(live, place.workspace, 'echo kept > "$HOME/note"');
     const { id, instance, lock } = await abandon("a prompt");
@@ -93,7 +107,7 @@ describe("a budgie that is killed with SIGKILL", () => {
 
 describe("garbage collection", () => {
   it("keeps what belongs to an unreachable machine, and what is not budgie's", async () => {
-    const docker = await testEngine();
+    const docker = await findEngine();
     const id = createSessionId();
     const labels = {
       "dev.budgie": "1",
@@ -118,7 +132,7 @@ describe("garbage collection", () => {
   });
 
   it("removes no file or folder that a forged label names", async () => {
-    const docker = await testEngine();
+    const docker = await findEngine();
     const id = createSessionId();
     const [victim, folder] = [join(place.root, "victim"), join(place.stateDir, "scratch", "..", "precious")];
     writeFileSync(victim, "precious");

@@ -151,8 +151,8 @@ describe("none", () => {
     await using host = await createHostHome();
     const { command } = await open(host, "none");
 
-    const { exit, stdout } = await command(["kiro-cli", "whoami"]);
+    const { exit, stderr } = await command(["kiro-cli", "whoami"]);
 
-    expect([exit.exitCode, stdout]).toEqual([1, "Not logged in\n"]);
+    expect([exit.exitCode, stderr]).toEqual([1, "Not logged in\n"]);
   });
 });

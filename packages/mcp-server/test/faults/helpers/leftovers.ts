@@ -4,9 +4,9 @@ import type { Engine } from "../../../../runner-docker/src/engine/engine.ts";
 import { listTracesBelow } from "../../helpers/engine.ts";
 import type { BudgieUser } from "../../helpers/start-budgie.ts";
 
-// Files that stay on purpose: the log, long outputs, and files that sandboxes mount.
+// Files that stay on purpose: an image's flags of Kiro, the log, long outputs, and files that sandboxes mount.
 const KEPT =
-  /^(outputs\/[0-9a-f-]+\.txt|runs\.sqlite3(-wal|-shm)?|sandbox\/(passwd-\d+-\d+|no-servers\.json|depth-\d*-\d*|hosts|resolv\.conf|seccomp\.json))$/;
+  /^(kiro-flags\/[0-9a-f]{32}\.json|outputs\/[0-9a-f-]+\.txt|runs\.sqlite3(-wal|-shm)?|sandbox\/(passwd-\d+-\d+|no-servers\.json|depth-\d*-\d*|hosts|resolv\.conf|seccomp\.json))$/;
 
 /** Lists the containers, volumes, networks, files and processes that a user's budgies left behind. */
 export async function listLeftovers(
