@@ -1,5 +1,5 @@
 // The public surface of @budgie/core: every export is named here, and becomes API.
-export { listHideableHooks, toAgentHooks, type AgentHook } from "./agents/agent-hooks.ts";
+export { isGuardHook, listHideableHooks, toAgentHooks, type AgentHook } from "./agents/agent-hooks.ts";
 export {
   AGENT_NAME,
   PLAIN_NAME,

@@ -67,7 +67,7 @@ export function listHideableHooks(hooks: readonly AgentHook[]): readonly string[
 }
 
 function guardsFirst<Hook extends AgentHook>(hooks: readonly Hook[]): readonly Hook[] {
-  return hooks.toSorted((a, b) => Number(isGuard(b)) - Number(isGuard(a)));
+  return hooks.toSorted((a, b) => Number(isGuardHook(b)) - Number(isGuardHook(a)));
 }
 
 type Silenced = AgentHook & {
@@ -93,19 +93,25 @@ async function isThere({ isOfHome, place }: Silenced, directory: string): Promis
   );
 }
 
-function isGuard({ trigger }: AgentHook): boolean {
-  return trigger.toLowerCase().replaceAll(/[-_]/g, "") === "pretooluse";
+/** Returns true for a hook that can keep an agent from using a tool, however its trigger is spelled. */
+export function isGuardHook({ trigger }: Pick<AgentHook, "trigger">): boolean {
+  return toTriggerKey(trigger) === "pretooluse";
+}
+
+/** Returns a trigger in lower case, without blanks, dashes and underscores. */
+export function toTriggerKey(trigger: string): string {
+  return trigger.toLowerCase().replaceAll(/[\s_-]/g, "");
 }
 
 function toWarning(hook: Silenced): string {
   const where = hook.isOfHome ? `shows no "~/${hook.place}"` : `hides "${hook.place}" of the repository`;
-  const so = isGuard(hook) ? "; Kiro allows a tool whose guard it cannot find" : "";
+  const so = isGuardHook(hook) ? "; Kiro allows a tool whose guard it cannot find" : "";
   return `The ${toName(hook)} did not run, since a sandbox ${where}${so}. Keep it elsewhere, such as in the sandbox's image.`;
 }
 
 function toName(hook: AgentHook): string {
   const [command, trigger] = [hook.command, hook.trigger].map(toLine);
-  return `${isGuard(hook) ? "guard hook" : "hook"} ${JSON.stringify(command)} (${trigger})`;
+  return `${isGuardHook(hook) ? "guard hook" : "hook"} ${JSON.stringify(command)} (${trigger})`;
 }
 
 function toLine(text: string): string {

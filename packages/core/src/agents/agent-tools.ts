@@ -19,6 +19,14 @@ export function forbids(definition: Pick<AgentDefinition, "permissions">, capabi
   return listRules(definition, capability).some((rule) => rule.effect === "deny" && isForAll(rule));
 }
 
+/** Returns true if a rule about all capabilities has one of these effects, for every use or for some. */
+export function hasRuleForAll(
+  { permissions }: Pick<AgentDefinition, "permissions">,
+  effects: readonly string[],
+): boolean {
+  return permissions?.rules.some(({ capability, effect }) => capability === "all" && effects.includes(effect)) === true;
+}
+
 function listRules({ permissions }: Pick<AgentDefinition, "permissions">, capability: Capability) {
   const group = capability.startsWith("fs_") ? "filesystem" : capability;
   return permissions?.rules.filter((rule) => [capability, group, "all"].includes(rule.capability)) ?? [];

@@ -19,11 +19,13 @@ export function parseLenientFields(yaml: string): Readonly<Record<string, unknow
 }
 
 // Fields that may hold any text. The others say what an agent may do, so a guess could allow more than was meant.
-const TEXTS: ReadonlySet<string> = new Set(["allowedTools", "color", "description", "model", "name", "tools"]);
+const TEXTS: ReadonlySet<string> = new Set(["color", "description", "model", "name"]);
+// A list of names on one line, such as `*` and `@git, read`. In a longer one a comment would count.
+const TOOLS = /^(?:allowedTools|tools):[^#[\]{}\n]+$/;
 
 // A text may contain lines such as `user: Hello`, so only keys of Kiro and Claude Code begin a field.
 const KEY =
-  /^(?<key>allowedTools|background|color|description|disallowedTools|effort|excludedTools|hooks|includeMcpJson|includePowers|isolation|keyboardShortcut|license|maxTurns|mcpServers|memory|metadata|model|name|permissionMode|permissions|prompt|resources|skills|tags|toolAliases|tools|toolsSettings|version|welcomeMessage):(?=\s|$)/;
+  /^["']?(?<key>allowedTools|background|color|description|disallowedTools|effort|excludedTools|hooks|includeMcpJson|includePowers|isolation|keyboardShortcut|license|maxTurns|mcpServers|memory|metadata|model|name|permissionMode|permissions|prompt|resources|skills|tags|toolAliases|tools|toolsSettings|version|welcomeMessage)["']? *:(?=\s|$)/;
 
 function splitFields(yaml: string): readonly (readonly string[])[] {
   const fields: string[][] = [];
@@ -46,17 +48,15 @@ function parseField(lines: readonly string[]): readonly (readonly [string, unkno
     return typeof parsed === "object" ? Object.entries(parsed) : undefined;
   } catch (error) {
     if (!isSyntaxError(error)) return undefined;
-    const key = KEY.exec(lines[0] ?? "")?.groups?.["key"];
-    if (key === undefined || !TEXTS.has(key)) return undefined;
-    return [[key, toText(lines, key)]];
+    const text = lines.join("\n").trimEnd();
+    const key = KEY.exec(text)?.groups?.["key"];
+    if (key === undefined || !(TEXTS.has(key) || TOOLS.test(text))) return undefined;
+    return [[key, toText(text)]];
   }
 }
 
-function toText(lines: readonly string[], key: string): string {
-  const text = lines
-    .join("\n")
-    .slice(key.length + 1)
-    .trim();
+function toText(field: string): string {
+  const text = field.slice(field.indexOf(":") + 1).trim();
   const quoted = /^(?:"(?<double>.*)"|'(?<single>.*)')$/s.exec(text)?.groups;
   return quoted?.["double"] ?? quoted?.["single"] ?? text;
 }

@@ -26,9 +26,22 @@ describe("parseLenientFields", () => {
     expect(parseLenientFields(yaml)).toEqual({ ...fields, model: "m" });
   });
 
+  it.each(['"excludedTools"', "'excludedTools'", "excludedTools "])("takes %s for a field of its own", (key) => {
+    const fields = parseLenientFields(`description: sub-agent: Reviews: all\n${key}: [shell]\ntools: [read, shell]`);
+
+    expect(fields).toEqual({
+      description: "sub-agent: Reviews: all",
+      excludedTools: ["shell"],
+      tools: ["read", "shell"],
+    });
+  });
+
   it.each([
     ["a key twice", "description: a: b\ntools: read\ntools: write"],
     ["rules that are no YAML", "description: a: b\npermissions: {rules: [}"],
+    ["tools that need no approval", "allowedTools:\n  - read\n  # - shell\n - write"],
+    ["tools with a comment", "tools:\n  - read\n  # - shell\n - write"],
+    ["an unclosed list of tools", "tools: [read, # shell,\n grep"],
     ["text without a key", "- x: [\ndescription: a: b"],
   ])("gives up on %s", (_what, yaml) => {
     expect(parseLenientFields(yaml)).toBeUndefined();

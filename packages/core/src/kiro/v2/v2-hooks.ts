@@ -1,3 +1,4 @@
+import { toTriggerKey } from "../../agents/agent-hooks.ts";
 import { toKiroTools } from "../../agents/kiro-tools.ts";
 
 /** Hooks as V2 has them, by trigger. */
@@ -10,10 +11,11 @@ export type V2Hooks = Readonly<Record<string, readonly unknown[]>>;
 export function toV2Hooks(hooks: unknown): V2Hooks {
   const byTrigger: Record<string, Entry[]> = {};
   for (const { entry, isV2s, trigger } of listHooks(hooks)) {
-    const known = TRIGGERS.get(trigger.toLowerCase());
+    const known = TRIGGERS.get(toTriggerKey(trigger));
     if (known === undefined || entry["enabled"] === false) continue;
     const command = entry["command"] ?? Object(entry["action"])["command"];
-    if (typeof command === "string") (byTrigger[known] ??= []).push(...(isV2s ? [entry] : toEntries(entry, command)));
+    const isReady = isV2s && isKnownTo(known, entry);
+    if (typeof command === "string") (byTrigger[known] ??= []).push(...(isReady ? [entry] : toEntries(entry, command)));
     else if (known === "preToolUse") throw unusable();
   }
   return byTrigger;
@@ -62,21 +64,32 @@ function toRecord(value: unknown): Entry {
   return value as Entry;
 }
 
-function toEntries({ matcher }: Entry, command: string): readonly Entry[] {
-  return toMatchers(matcher).map((each) => ({ ...(each === undefined ? {} : { matcher: each }), command }));
+function toEntries({ matcher, timeout, ...entry }: Entry, command: string): readonly Entry[] {
+  const own = Object.entries(entry).filter(([key]) => V2_KEYS.has(key));
+  const rest = { ...(typeof timeout === "number" ? { timeout_ms: 1000 * timeout } : {}), ...Object.fromEntries(own) };
+  return toMatchers(matcher).map((each) => ({ ...(each === undefined ? {} : { matcher: each }), ...rest, command }));
+}
+
+/** Returns true if V2 runs the hook where it should. A guard with another matcher would guard nothing. */
+function isKnownTo(trigger: string, { matcher }: Entry): boolean {
+  return trigger !== "preToolUse" || matcher === undefined || (typeof matcher === "string" && KNOWN.test(matcher));
 }
 
 // A guard with a matcher that V2 does not know would guard nothing; without one it guards every tool.
 const ALL = [undefined];
 
-const V2_NAMES: Readonly<Record<string, string>> = { read: "fs_read", write: "fs_write", shell: "execute_bash" };
-const KNOWN = /^(?:\*|fs_read|fs_write|execute_bash|use_aws|@[\w-]+(?:\/[\w*-]+)?)$/;
+const V2_NAMES: Readonly<Record<string, readonly string[]>> = {
+  read: ["fs_read", "grep", "glob"],
+  write: ["fs_write"],
+  shell: ["execute_bash"],
+};
+const KNOWN = /^(?:\*|glob|grep|fs_read|fs_write|execute_bash|use_aws|@[\w-]+(?:\/[\w*-]+)?)$/;
 
 /** Returns the matchers of V2 for one that may have several names of tools. */
 function toMatchers(matcher: unknown): readonly (string | undefined)[] {
   if (typeof matcher !== "string") return ALL;
   const written = matcher.split("|");
-  const names = toKiroTools(written, { partly: true }).map((name) => V2_NAMES[name] ?? name);
+  const names = toKiroTools(written, { partly: true }).flatMap((name) => V2_NAMES[name] ?? [name]);
   const areKnown = toKiroTools(written, { partly: false }).length > 0 && names.every((name) => KNOWN.test(name));
   return areKnown ? [...new Set(names)] : ALL;
 }

@@ -1,10 +1,12 @@
 import type { AgentDefinition } from "../../agents/agent-definition.ts";
-import { forbids, toEffect, type Capability } from "../../agents/agent-tools.ts";
+import { forbids, hasRuleForAll, toEffect, type Capability } from "../../agents/agent-tools.ts";
 import { toKiroTools } from "../../agents/kiro-tools.ts";
 import { matchesGlob } from "../../text/matches-glob.ts";
 
 /** Returns the tools that V2 may offer: those of the file without those that it excludes, or whose every use its rules deny. */
 export function toV2Tools(definition: AgentDefinition): readonly string[] | undefined {
+  // Such a rule is also about tools that no capability names.
+  if (hasRuleForAll(definition, ["deny"]) && CAPABILITIES.every((each) => forbids(definition, each))) return [];
   const forbidden = toForbidden(definition);
   const { tools } = definition;
   if (forbidden.length === 0) return tools?.flatMap((tool) => toV2Names(tool, definition));
@@ -15,6 +17,7 @@ export function toV2Tools(definition: AgentDefinition): readonly string[] | unde
 /** Returns the tools that V2 may use without asking: those that the file lists or its rules allow, and that no rule restricts. */
 export function toV2AllowedTools(definition: AgentDefinition): readonly string[] | undefined {
   const { allowedTools, permissions } = definition;
+  if (hasRuleForAll(definition, ["ask", "deny"])) return [];
   if (!permissions) return allowedTools?.flatMap((tool) => toV2Names(tool, definition));
   const by = (effect: "allow" | undefined): readonly string[] =>
     CAPABILITIES.filter((each) => toEffect(definition, each) === effect).flatMap((each) => TOOLS[each]);
@@ -60,8 +63,22 @@ function toTexts(value: unknown): readonly string[] {
 }
 
 function toTwins(tool: string): readonly string[] {
-  return Object.values(TOOLS).flatMap((names) => (names.includes(tool) ? names : []));
+  const members = V3_MEMBERS[tool] ?? tool;
+  return Object.values(TOOLS).flatMap((names) => (names.some((name) => matches(members, name)) ? names : []));
 }
+
+// V3's single tools, and the tag of which they are a part.
+const V3_MEMBERS: Readonly<Record<string, string>> = {
+  code: "read",
+  control_bash_process: "shell",
+  delete_file: "write",
+  file_search: "read",
+  grep_search: "read",
+  list_directory: "read",
+  read_file: "read",
+  read_files: "read",
+  str_replace: "write",
+};
 
 // What a star stands for, as far as a rule can forbid parts of it.
 const BUILTIN = ["read", "write", "shell", "web_fetch", "web_search", "subagent", "knowledge"];
@@ -91,7 +108,9 @@ function matches(pattern: string, tool: string): boolean {
 
 /** Returns true if two tools of servers may be one: a server's tools are unknown here. */
 function isSameServer(one: string, other: string): boolean {
-  return other === MCP || other === "*" || one.split("/")[0] === other.split("/")[0];
+  if (other === MCP || other === "*") return true;
+  const [mine = "", theirs = ""] = [one, other].map((tool) => tool.split("/")[0]);
+  return matchesGlob(mine, theirs) || matchesGlob(theirs, mine);
 }
 
 /** Returns V2's names of a tag that is V3's. */
@@ -101,6 +120,6 @@ function toV2Names(tool: string, definition: AgentDefinition): readonly string[]
 }
 
 function toServerTools({ mcpServers }: AgentDefinition): readonly string[] {
-  const servers = Array.isArray(mcpServers) ? {} : Object(mcpServers);
+  const servers = typeof mcpServers !== "object" || mcpServers === null || Array.isArray(mcpServers) ? {} : mcpServers;
   return Object.keys(servers).map((name) => `@${name}`);
 }

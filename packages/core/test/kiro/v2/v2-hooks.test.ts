@@ -28,7 +28,7 @@ describe("toV2Hooks", () => {
 
     expect(toV2Hooks(hooks)).toEqual({
       preToolUse: [
-        { matcher: "execute_bash", command: "guard.sh" },
+        { matcher: "execute_bash", timeout_ms: 5000, command: "guard.sh" },
         { matcher: "fs_write", command: "other.sh" },
       ],
       stop: [{ command: "done.sh" }],
@@ -54,6 +54,30 @@ describe("toV2Hooks", () => {
       expect(toV2Hooks(hooks)).toEqual({ preToolUse: [{ command: "guard.sh" }] });
     },
   );
+
+  it.each(["Bash|Write", "^execute_.*", ["fs_write"]])(
+    "lets a guard with the matcher %j guard every tool also where it is listed by its trigger",
+    (matcher) => {
+      expect(toV2Hooks({ PreToolUse: [{ matcher, command: "guard.sh", timeout_ms: 9 }] })).toEqual({
+        preToolUse: expect.arrayContaining([expect.objectContaining({ command: "guard.sh", timeout_ms: 9 })]),
+      });
+      expect(JSON.stringify(toV2Hooks({ PreToolUse: [{ matcher, command: "guard.sh" }] }))).not.toContain(
+        JSON.stringify(matcher),
+      );
+    },
+  );
+
+  it.each(["pre_tool_use", "pre-tool-use", "PreToolUse "])("knows a guard by its trigger %j", (trigger) => {
+    expect(toV2Hooks({ [trigger]: [{ command: "guard.sh" }] })).toEqual({ preToolUse: [{ command: "guard.sh" }] });
+  });
+
+  it("guards all tools that read, and keeps the time that a guard has", () => {
+    const hooks = [{ trigger: "PreToolUse", matcher: "read", timeout: 300, command: "guard.sh" }];
+
+    expect(toV2Hooks(hooks)).toEqual({
+      preToolUse: ["fs_read", "grep", "glob"].map((matcher) => ({ matcher, timeout_ms: 300_000, command: "guard.sh" })),
+    });
+  });
 
   it.each([
     ["a number", 7],

@@ -29,11 +29,17 @@ describe("toV2Tools", () => {
     ["shell", ["fs_read", "execute_bash"], ["fs_read"]],
     ["filesystem", ["read", "write", "shell"], ["shell"]],
     ["mcp", ["read", "@mcp", "@git"], ["read"]],
-    ["all", ["*"], ["knowledge"]],
+    ["all", ["*", "use_aws"], []],
   ])("leaves out what a rule denies: %s of %j leaves %j", (capability, tools, left) => {
     const permissions = toPermissions(["allow", capability, "git *"], ["deny", capability]);
 
     expect(toV2Tools({ name: "a", permissions, tools: [...tools] })).toEqual(left);
+  });
+
+  it.each(["ask", "deny"] as const)("allows nothing without asking if a rule says %s about all", (effect) => {
+    const permissions = toPermissions([effect, "all"]);
+
+    expect(toV2AllowedTools({ name: "a", allowedTools: ["*", "use_aws"], permissions })).toEqual([]);
   });
 
   it.each([[["*"]], [["@builtin"]], [undefined]])("lists what is left of the tools %j", (tools) => {
@@ -53,6 +59,8 @@ describe("toV2Tools", () => {
   it.each<readonly [string, Readonly<Record<string, unknown>>]>([
     ["excludes", { excludedTools: ["shell", "@git/push"] }],
     ["excludes by its older name", { excludedTools: ["execute_bash", "@git"] }],
+    ["excludes by patterns", { excludedTools: ["*_bash", "@gi*"] }],
+    ["excludes by a single tool of V3", { excludedTools: ["control_bash_process", "@git/log"] }],
     ["disallows as in Claude Code", { disallowedTools: "Bash(rm *), mcp__git__push" }],
   ])("leaves out what a file %s", (_what, fields) => {
     const tools = ["read", "shell", "execute_bash", "@git", "@docs"];

@@ -1,3 +1,4 @@
+import { isGuardHook } from "@budgie/core";
 import type { AgentFacts, Harnesses } from "./agent-facts.ts";
 import { toNames } from "./to-names.ts";
 import { escapeForTerminal } from "../../terminal/printable.ts";
@@ -66,10 +67,10 @@ function toServers({ includesMcpJson, servers }: Agent): string {
 
 const LONGEST_COMMAND = 40;
 
-function toHook({ command, trigger }: Agent["hooks"][number]): string {
-  const isGuard = trigger.toLowerCase() === "pretooluse";
+function toHook(hook: Agent["hooks"][number]): string {
+  const { command, trigger } = hook;
   const shown = command.length > LONGEST_COMMAND ? `${command.slice(0, LONGEST_COMMAND)}…` : command;
-  return `${isGuard ? "guard" : trigger} ${JSON.stringify(shown)}`;
+  return `${isGuardHook(hook) ? "guard" : trigger} ${JSON.stringify(shown)}`;
 }
 
 function toV2Text(form: Harnesses["v2"]): string {

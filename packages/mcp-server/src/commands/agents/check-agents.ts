@@ -34,9 +34,13 @@ export function checkAgents(config: Config, { json, path }: CheckOptions, host: 
 }
 
 function isFolder(path: string): boolean {
-  const found = statSync(path, { throwIfNoEntry: false });
-  if (found === undefined) throw new BudgieError("INPUT_INVALID", `There is no file or folder "${path}".`);
-  return found.isDirectory();
+  try {
+    return statSync(path).isDirectory();
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const fault = code === "ENOENT" ? `There is no file or folder "${path}".` : `Cannot read "${path}" (${code}).`;
+    throw new BudgieError("INPUT_INVALID", fault, { cause });
+  }
 }
 
 function checkFolder(given: string, config: Config): Checked {

@@ -88,6 +88,8 @@ describe("budgie agents check", () => {
       /"a\.txt" is no agent file|a\.txt" is no agent/,
     );
     await expect(user.run(["agents", "check", "none"])).rejects.toThrow(/There is no file or folder ".*none"/);
+    symlinkSync("loop.md", join(user.project, "loop.md"));
+    await expect(user.run(["agents", "check", "loop.md"])).rejects.toThrow(/^Cannot read ".*loop\.md" \(ELOOP\)\.$/);
   });
 
   it("says that a file is too large, not plain, or gone, and goes on", async () => {
