@@ -154,6 +154,16 @@ Be brief.
       `---\ndescription: ${"y".repeat(40_000)}\nmodel: ${"y".repeat(40_000)}\n---\n`,
       "its frontmatter is longer than 64 KiB",
     ],
+    [
+      "2,001 keys on lines of their own",
+      `---\n${Array.from({ length: 2_001 }, (_, key) => `k${key}:`).join("\n")}\n---\n`,
+      "its frontmatter has more than 2,000 lines and commas",
+    ],
+    [
+      "2,002 keys on one line",
+      `---\nx: {${Array.from({ length: 2_002 }, (_, key) => `k${key}`).join(",")}}\n---\n`,
+      "its frontmatter has more than 2,000 lines and commas",
+    ],
     ["a bomb of aliases", `---\n${BOMB}\n---\n`, "its frontmatter is not YAML: Excessive alias count"],
     ["an alias of itself", "---\nx: &x [*x]\n---\n", "it"],
   ])("refuses Markdown with %s", (_what, text, reason) => {
