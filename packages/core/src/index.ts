@@ -11,6 +11,8 @@ export {
 export {
   readAgentDefinition,
   readAgentFile,
+  toServerEntries,
+  toWords,
   type AgentDefinition,
   type ParsedAgentFile,
 } from "./agents/agent-definition.ts";

@@ -10,13 +10,16 @@ import { reloadFile } from "./reload-file.ts";
 
 const text = z.string().nullish();
 
-// Splits at commas and blanks, but not within the parentheses of `Bash(git diff, git log)`.
-const TOOL = /[^\s,()]+(?:\([^()]*\))?/g;
+/** Returns the texts of a list; or the words of a text, split at commas and blanks, but not in the parentheses of `Bash(git diff, git log)`. */
+export function toWords(value: unknown): string[] {
+  if (typeof value === "string") return value.match(/[^\s,()]+(?:\([^()]*\))?/g) ?? [];
+  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+}
 
 const names = z
   .union(
     [
-      z.string().transform((value) => value.match(TOOL) ?? []),
+      z.string().transform(toWords),
       z.array(z.string()),
       // A key without a value: nothing is listed.
       z.null().transform((): string[] => []),
@@ -42,6 +45,13 @@ const definitionSchema = z.looseObject({
   permissions: z
     .looseObject({ rules: z.array(rule, 'must be a list of "rules"') }, 'must hold a list of "rules"')
     .nullish(),
+  // Servers by their names, as files for Claude Code have them, are the caller's.
+  mcpServers: z
+    .union(
+      [z.record(z.string(), z.unknown()), z.array(z.unknown()), z.string().transform(toWords), z.null()],
+      "must be a map of servers",
+    )
+    .optional(),
   resources: z.unknown().optional(),
   hooks: z.unknown().optional(),
   model: z.unknown().optional(),
@@ -95,6 +105,11 @@ export function readAgentFile({ file, name }: AgentOfFile): ParsedAgentFile {
   const { problem = "it has no agent", value } = reloadFile(file, (text) => parseAgentFile(text, { file, path: name }));
   if (value !== undefined) return { ...value, definition: { ...value.definition, name } };
   throw new BudgieError("AGENT_NOT_FOUND", `The agent file "${file}" cannot be used: ${problem}. Repair it.`);
+}
+
+/** Returns the MCP servers that an agent defines. Names alone define none. */
+export function toServerEntries({ mcpServers }: AgentDefinition): Readonly<Record<string, unknown>> {
+  return Array.isArray(mcpServers) ? {} : (mcpServers ?? {});
 }
 
 type Read = Omit<ParsedAgentFile, "definition"> & {

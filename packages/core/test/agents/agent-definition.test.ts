@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { parseAgentFile, readAgentDefinition } from "../../src/agents/agent-definition.ts";
+import { parseAgentFile, readAgentDefinition, toServerEntries } from "../../src/agents/agent-definition.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 describe("parseAgentFile", () => {
@@ -100,6 +100,12 @@ Be brief.
   it("treats the model of the caller as none", () => {
     expect(parse("---\nmodel: inherit\n---\n")?.definition).not.toHaveProperty("model");
     expect(parse("---\nmodel: m-1\n---\n")?.definition.model).toBe("m-1");
+  });
+
+  it.each(["[git, docs]", "git, docs"])("takes servers by their names for none of its own: %s", (names) => {
+    const definition = parse(`---\nmcpServers: ${names}\n---\n`)?.definition;
+    expect(definition?.mcpServers).toEqual(["git", "docs"]);
+    expect(definition && toServerEntries(definition)).toEqual({});
   });
 
   it("takes the prompt of the frontmatter if there is no other text", () => {

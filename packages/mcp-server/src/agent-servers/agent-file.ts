@@ -6,6 +6,7 @@ import {
   BudgieError,
   ensureMountedFile,
   readAgentFile,
+  toServerEntries,
   toV2Definition,
   type Agent,
   type AgentDefinition,
@@ -22,8 +23,9 @@ type AgentPlace = Pick<Agent, "file" | "name">;
 export function namesServers(agent: AgentPlace): boolean {
   const parsed = tryRead(agent);
   if (parsed === undefined) return false;
-  const { includeMcpJson, mcpServers, useLegacyMcpJson } = parsed.definition;
-  return includeMcpJson === true || useLegacyMcpJson === true || Object.keys(Object(mcpServers)).length > 0;
+  const { includeMcpJson, useLegacyMcpJson } = parsed.definition;
+  const isIncluding = includeMcpJson === true || useLegacyMcpJson === true;
+  return isIncluding || Object.keys(toServerEntries(parsed.definition)).length > 0;
 }
 
 /** Tells whether Kiro's V2 harness cannot read an agent's file, or would read it differently: it reads JSON of one folder. */

@@ -1,4 +1,4 @@
-import type { AgentDefinition } from "../../agents/agent-definition.ts";
+import { toServerEntries, toWords, type AgentDefinition } from "../../agents/agent-definition.ts";
 import { forbids, hasRuleForAll, toEffect, type Capability } from "../../agents/agent-tools.ts";
 import { toKiroTools } from "../../agents/kiro-tools.ts";
 import { matchesGlob } from "../../text/matches-glob.ts";
@@ -50,16 +50,11 @@ const CAPABILITIES = Object.keys(TOOLS) as readonly Capability[];
 
 function toForbidden(definition: AgentDefinition): readonly string[] {
   const { disallowedTools, excludedTools } = definition;
-  const excluded = [excludedTools, disallowedTools].flatMap(toTexts);
+  const excluded = [excludedTools, disallowedTools].flatMap(toWords);
   const denied = CAPABILITIES.filter((each) => forbids(definition, each)).flatMap((each) => TOOLS[each]);
   // Nobody knows that V2 leaves out one of a tool's names with the other.
   const twins = toKiroTools(excluded, { partly: true }).flatMap((tool) => [tool, ...toTwins(tool)]);
   return [...twins, ...denied];
-}
-
-function toTexts(value: unknown): readonly string[] {
-  if (typeof value === "string") return value.match(/[^\s,()]+(?:\([^()]*\))?/g) ?? [];
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
 
 function toTwins(tool: string): readonly string[] {
@@ -119,7 +114,6 @@ function toV2Names(tool: string, definition: AgentDefinition): readonly string[]
   return tool === "web" ? ["web", "web_fetch", "web_search"] : [tool];
 }
 
-function toServerTools({ mcpServers }: AgentDefinition): readonly string[] {
-  const servers = typeof mcpServers !== "object" || mcpServers === null || Array.isArray(mcpServers) ? {} : mcpServers;
-  return Object.keys(servers).map((name) => `@${name}`);
+function toServerTools(definition: AgentDefinition): readonly string[] {
+  return Object.keys(toServerEntries(definition)).map((name) => `@${name}`);
 }

@@ -4,6 +4,7 @@ import {
   findV2Obstacle,
   findV3Obstacle,
   toAgentHooks,
+  toServerEntries,
   toV2AllowedTools,
   type AgentHook,
   type LoadedAgent,
@@ -81,7 +82,7 @@ type Subject = Pick<CheckedFile, "loaded" | "place"> & { readonly config: Config
 
 function toSummary(parsed: ParsedAgentFile, { config, loaded, place }: Subject): AgentSummary {
   const { definition, format } = parsed;
-  const { hooks, includeMcpJson, mcpServers, model, name, tools, useLegacyMcpJson } = definition;
+  const { hooks, includeMcpJson, model, name, tools, useLegacyMcpJson } = definition;
   return {
     format,
     name,
@@ -89,7 +90,7 @@ function toSummary(parsed: ParsedAgentFile, { config, loaded, place }: Subject):
     ...(tools === undefined ? {} : { tools }),
     allowedTools: toV2AllowedTools(definition) ?? [],
     writesFiles: allowsFileTools(definition),
-    servers: Array.isArray(mcpServers) ? [] : Object.keys(Object(mcpServers)),
+    servers: Object.keys(toServerEntries(definition)),
     includesMcpJson: includeMcpJson === true || useLegacyMcpJson === true,
     ...toModel(loaded.agent?.model ?? model),
     hooks: toAgentHooks(hooks),

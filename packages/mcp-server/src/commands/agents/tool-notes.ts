@@ -1,4 +1,4 @@
-import { toKiroTools, type AgentDefinition, type ParsedAgentFile } from "@budgie/core";
+import { toKiroTools, toWords, type AgentDefinition, type ParsedAgentFile } from "@budgie/core";
 import { toNames } from "./to-names.ts";
 
 /** Returns a sentence for each tool or rule that Kiro, or one of its harnesses, lacks or reads otherwise. */
@@ -6,15 +6,10 @@ export function findToolNotes(parsed: ParsedAgentFile): readonly string[] {
   const { definition, fields } = parsed;
   return [
     ...(definition.tools?.length === 0 ? ["It lists no tools."] : []),
-    ...findTranslations([...toWritten(fields["tools"]), ...toWritten(fields["allowedTools"])]),
+    ...findTranslations([...toWords(fields["tools"]), ...toWords(fields["allowedTools"])]),
     ...findUnknown(definition),
     ...findRuleNotes(definition),
   ];
-}
-
-function toWritten(value: unknown): readonly string[] {
-  if (typeof value === "string") return value.match(/[^\s,()]+(?:\([^()]*\))?/g) ?? [];
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
 
 function findTranslations(written: readonly string[]): readonly string[] {
