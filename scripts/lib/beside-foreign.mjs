@@ -1,5 +1,5 @@
 // node beside-foreign.mjs COMMAND ARGUMENT...: runs a command beside another budgie, as on a developer's own machine. That one has a
-// kept session, a live one, and a turn every few seconds, and sweeps the engine as often. Fails if the command fails, or if anything
+// kept session, a live one, and a turn every 15 s, and sweeps the engine every 4 s. Fails if the command fails, or if anything
 // of the other budgie was touched.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -12,8 +12,10 @@ import { createHostHome } from "../../packages/testkit/dist/host-home.js";
 import { BUDGIE, startBudgie, toEnvironment } from "./budgie-client.mjs";
 import { listTraces, openEngine } from "./engine.mjs";
 
-const EVERY_MS = 4_000;
-const ARGS = ["--keep-sessions", "--ahead", "0", "--sweep-every", `${EVERY_MS}ms`];
+const SWEEP_EVERY = "4s";
+// Each turn takes a second of a processor from the tests.
+const TURN_EVERY_MS = 15_000;
+const ARGS = ["--keep-sessions", "--ahead", "0", "--sweep-every", SWEEP_EVERY];
 const AGENT = "code-reviewer";
 
 const [program, ...args] = process.argv.slice(2);
@@ -68,7 +70,7 @@ async function work(budgie) {
     if (ended.signal.aborted) return turns;
     const { response } = await ask(budgie, "[[say: Here.]]", sessions[1]);
     assert.equal(response, "Here.");
-    await sleep(EVERY_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+    await sleep(TURN_EVERY_MS, undefined, { signal: ended.signal }).catch(() => undefined);
   }
 }
 

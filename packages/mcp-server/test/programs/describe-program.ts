@@ -61,6 +61,8 @@ export function describeProgram(name: string, program: Program): void {
 
         const warm = await ask({ sessionId, prompt: "Remember token-macaw. [[recall]]" });
         expect(warm.structuredContent).toMatchObject({ sessionId, response: "token-parrot\ntoken-macaw" });
+        // A program may answer before it has written its memory of the turn, but not of the one before.
+        await ask({ sessionId, prompt: "[[say: Still here.]]" });
         expect(await place.listStarts(user)).toEqual([start]);
 
         await place.kill(user, program);
@@ -121,7 +123,7 @@ export function describeProgram(name: string, program: Program): void {
         const sessionId = toSessionId(await ask({ prompt: "[[say: Ready.]]" }));
         const before = llm.requests.length;
 
-        const result = await ask({ sessionId, prompt: "[[hang]]", timeout: "5s" });
+        const result = await ask({ sessionId, prompt: "[[hang]]", timeout: "15s" });
 
         expect(result).toMatchObject({ isError: true, structuredContent: { code: "TIMED_OUT" } });
         expect(llm.requests.length).toBeGreaterThan(before);
