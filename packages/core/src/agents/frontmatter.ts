@@ -29,7 +29,8 @@ export function splitFrontmatter(text: string): Frontmatter | undefined {
 export function parseFrontmatter(yaml: string): unknown {
   refuseDeep(yaml);
   if (yaml.length > LONGEST) throw new Error("is longer than 64 KiB. Shorten it");
-  if ((yaml.match(/[,\n]/g)?.length ?? 0) > MOST_KEYS) throw new Error("has more than 2,000 lines and commas. Shorten it");
+  if ((yaml.match(/[,\n]/g)?.length ?? 0) > MOST_KEYS)
+    throw new Error("has more than 2,000 lines and commas. Shorten it");
   // Loaded on demand: many agents have no frontmatter, and it would be the largest library loaded at startup.
   const { LineCounter, parseDocument } = createRequire(import.meta.url)("yaml") as typeof Yaml;
   const lineCounter = new LineCounter();

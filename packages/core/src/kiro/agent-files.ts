@@ -8,7 +8,7 @@ import { sanitizeText } from "../text/sanitize-text.ts";
 import { truncateText } from "../text/text.ts";
 import { expandGlob, toFixedPart } from "./expand-glob.ts";
 import { toAgentProjections } from "./kiro-command.ts";
-import { mayHoldSecrets } from "./may-hold-secrets.ts";
+import { isPrompt, mayHoldSecrets } from "./may-hold-secrets.ts";
 
 /** The files of one agent in a sandbox. */
 export type AgentFiles = {
@@ -74,8 +74,11 @@ type Found = NamedFile & {
 
 function find(named: NamedFile, agent: Owner, place: AgentFilesPlace): readonly Found[] {
   const path = named.path.startsWith("~/") ? join(place.home, named.path.slice(2)) : named.path;
-  return judgeAll({ ...named, path }, join(place.home, ".kiro")).map(({ file, why }) => {
-    const one = { ...named, path: file };
+  return judgeAll({ ...named, path }, join(place.home, ".kiro")).map((judged) => {
+    const one = { ...named, path: judged.file };
+    // Another agents' folder than Kiro's holds the same files.
+    const isAgents = named.of === "prompt" && isWithin(judged.file, dirname(agent.file)) && !isPrompt(judged.file);
+    const why = isAgents ? SECRET : judged.why;
     const isRefused = named.of === "prompt" && why === SECRET;
     return { ...one, why, isShownAnyway: !isRefused && isShownAnyway(one, agent, place) };
   });

@@ -29,7 +29,7 @@ function toReal(folder: string): string {
 }
 
 /** Returns true for Markdown without frontmatter, which is a prompt and no agent. */
-function isPrompt(file: string): boolean {
+export function isPrompt(file: string): boolean {
   if (extname(file).toLowerCase() !== ".md") return false;
   const start = readStart(file);
   return start !== undefined && !beginsFrontmatter(start);

@@ -122,6 +122,19 @@ describe("findAgentFiles", () => {
     );
   });
 
+  it.each(["agents", "../mine"])("shows no agent's file as a prompt, with the agents in %s", (folder) => {
+    const user = createUser(`${folder}/role.md`);
+    for (const name of ["other.json", "other.json.bak"]) user.write(`${folder}/${name}`, "{}");
+    user.write(`${folder}/other.md`, "---\nname: other\n---\n");
+
+    for (const name of ["other.json", "other.json.bak", "other.md"]) {
+      const { projections, warnings } = user.find({ prompt: `file://./${name}` }, folder);
+      expect(projections).toHaveLength(1);
+      expect(warnings.join("")).toContain(`"file://./${name}" (it may hold secrets)`);
+    }
+    expect(user.toShown(user.find({ prompt: "file://./role.md" }, folder).projections)).toEqual(["agents/role.md"]);
+  });
+
   it("shows a prompt that is named by an absolute path, wherever it lies", () => {
     const user = createUser();
     const path = join(user.home, "role.md");

@@ -5,10 +5,10 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 type Fields = { readonly prompt?: string; readonly resources?: readonly unknown[] };
 
-/** Creates a user's home with these files below `.kiro`, and an agent "a". */
+/** Creates a user's home with these files below `.kiro`, and an agent "a" in its folder `agents`, or another. */
 export function createUser(...names: readonly string[]) {
   const home = createTemporaryFolder();
-  const [agentsDir, promptsDir] = [join(home, ".kiro/agents"), join(home, ".kiro/sub-agents/prompts")];
+  const promptsDir = join(home, ".kiro/sub-agents/prompts");
   const write = (name: string, text: string): void => {
     const path = join(home, ".kiro", name);
     mkdirSync(dirname(path), { recursive: true });
@@ -18,8 +18,9 @@ export function createUser(...names: readonly string[]) {
   return {
     home,
     write,
-    find(fields: Fields) {
-      write("agents/a.json", JSON.stringify({ name: "a", description: "sub-agent: A", ...fields }));
+    find(fields: Fields, folder = "agents") {
+      const agentsDir = join(home, ".kiro", folder);
+      write(`${folder}/a.json`, JSON.stringify({ name: "a", description: "sub-agent: A", ...fields }));
       const agent = loadAgents({ agentsDir, promptsDir }).agents.find(({ name }) => name === "a");
       if (agent === undefined) throw new Error("The agent was not loaded.");
       return findAgentFiles(agent, { home, shared: toSharedProjections(home, promptsDir) });
