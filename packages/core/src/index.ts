@@ -136,7 +136,7 @@ export { sanitizeText } from "./text/sanitize-text.ts";
 export { parseJson } from "./text/parse-json.ts";
 export { createByteBudget, type ByteBudget } from "./bounds/byte-budget.ts";
 export { createLineReader } from "./bounds/line-reader.ts";
-export { JSON_BOUNDS, REQUEST_BOUNDS } from "./bounds/json-bounds.ts";
+export { JSON_BOUNDS, REQUEST_BOUNDS, type JsonBounds } from "./bounds/json-bounds.ts";
 export { parseBoundedJson, parseCountedJson } from "./bounds/parse-bounded-json.ts";
 export { parseRequest } from "./bounds/parse-request.ts";
 export { createRate, type Rate } from "./bounds/rate.ts";
