@@ -3,14 +3,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { AGENT, IMAGE, MAIN, PROMPT, withPlace } from "./lib/bench-place.mjs";
+import { AGENT, PROMPT, withPlace } from "./lib/bench-place.mjs";
+import { startHttpBudgie, TOKEN } from "./lib/http-budgie.mjs";
 import { median } from "./lib/interleave.mjs";
 import { NODE } from "./lib/measuring-turn.mjs";
 import { readStatus } from "./lib/read-memory.mjs";
@@ -20,7 +18,6 @@ import { measureMessages } from "./sides/costly-messages.mjs";
 const LIMITS = { ratio: 3, pingMs: 250, megabytes: 400 };
 const PING_EVERY_MS = 50;
 const LONG = { prompt: "[[sleep 600000]]" };
-const TOKEN = "a-token-of-a-benchmark-that-has-32-characters";
 const PROGRAM = new URL("lib/hostile-program.cjs", import.meta.url);
 const PEER = fileURLToPath(new URL("sides/hostile-peer.mjs", import.meta.url));
 const FILES = 32;
@@ -54,7 +51,7 @@ export const measureHostile = (rounds) =>
   });
 
 async function measureParty(place, { attack, config, peer, rounds }) {
-  const budgie = await startBudgie(place, config);
+  const budgie = await startHttpBudgie(place, config);
   const [victim, attacker] = [await budgie.connect(), await budgie.connect()];
   const { sessionId } = await victim.ask(AGENT, { prompt: PROMPT });
   const state = { isOver: false };
@@ -101,63 +98,6 @@ async function repeat(work, state) {
       await sleep(10);
     });
   }
-}
-
-async function startBudgie({ directory, engine, host }, config) {
-  const { agentsDir, dataDir, home, promptsDir } = host;
-  const places = [
-    "--agents-dir",
-    agentsDir,
-    "--prompts-dir",
-    promptsDir,
-    "--kiro-data-dir",
-    dataDir,
-    "--config",
-    config,
-  ];
-  const flags = ["--sandbox", "--sandbox-image", IMAGE, "--trust-all-tools", "--transport", "http", "--port", "0"];
-  const child = spawn(process.execPath, [MAIN, ...places, ...flags], {
-    env: {
-      PATH: process.env.PATH,
-      HOME: home,
-      DOCKER_HOST: engine.endpoint.url,
-      DOCKER_CONFIG: join(homedir(), ".docker"),
-      BUDGIE_ALLOW_ROOT: directory,
-      BUDGIE_HTTP_TOKEN: TOKEN,
-    },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const url = await new Promise((resolve, reject) => {
-    const said = [];
-    createInterface({ input: child.stderr }).on("line", (line) => {
-      said.push(line);
-      const [found] = /http:\S+\/mcp/.exec(line) ?? [];
-      if (found !== undefined) resolve(found);
-    });
-    child.once("exit", () => reject(new Error(said.join("\n"))));
-  });
-  return {
-    pid: child.pid,
-    url,
-    ended: once(child, "exit"),
-    async connect() {
-      const client = new Client({ name: "bench", version: "1" });
-      const requestInit = { headers: { authorization: `Bearer ${TOKEN}` } };
-      await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
-      return { client, ask: (agent, input) => ask(client, agent, { directory: join(directory, "small"), ...input }) };
-    },
-    async close() {
-      child.kill("SIGTERM");
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-    },
-  };
-}
-
-async function ask(client, agent, input) {
-  const call = { name: `kiro-subagents.${agent}`, arguments: input };
-  const result = await client.callTool(call, undefined, { timeout: 600_000 });
-  if (result.isError) throw new Error(result.content[0].text);
-  return result.structuredContent;
 }
 
 async function startPeer({ atEnd }) {

@@ -1,7 +1,6 @@
 // A program in a sandbox that does its worst below budgie's bounds, by its first argument: "agent" sends requests to the MCP servers that its
 // agent file names, "server" speaks MCP on its output, and "acp" the Agent Client Protocol.
 const { readdirSync, readFileSync } = require("node:fs");
-const { join } = require("node:path");
 const { createInterface } = require("node:readline");
 
 const [mode] = process.argv.slice(-1);
@@ -18,8 +17,8 @@ const MODES = { agent: beAgent, server: beServer, acp: beAcp };
 MODES[mode]?.();
 
 async function beAgent() {
-  const folder = join(process.env.HOME, ".kiro/agents");
-  const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+  const folder = `${process.env.HOME}/.kiro/agents`;
+  const files = readdirSync(folder).map((name) => readFileSync(`${folder}/${name}`, "utf8"));
   const [url] = /http:\/\/[^"]+\/mcp\/[^"]+/.exec(files.join());
   await attackMcp(url, {});
 }

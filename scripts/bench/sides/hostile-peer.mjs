@@ -9,14 +9,17 @@ const { ANSWER, attackMcp, toKeys, toList } = program;
 const EVENTS = { "content-type": "text/event-stream", "mcp-session-id": "s" };
 const toEvent = (message) => `data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`;
 
-const server = createServer(async (request, response) => {
+const server = createServer((request, response) => void answer(request, response));
+
+async function answer(request, response) {
   const { id, method, params } = JSON.parse((await text(request)) || "{}");
   if (request.url === "/mcp") return answerMcp(response, { id, method, params, isStream: request.method === "GET" });
   if (method === undefined) return sendCard(response);
   response.writeHead(200, EVENTS);
   const status = { state: "TASK_STATE_WORKING", message: { parts: toList(ANSWER) } };
   pour(response, toEvent({ id, result: { statusUpdate: { taskId: "t", contextId: "c", status } } }));
-});
+}
+
 server.listen(0, "127.0.0.1", () => console.log(server.address().port));
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { authorization, url } = JSON.parse(line);
