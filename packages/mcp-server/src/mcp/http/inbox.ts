@@ -11,7 +11,7 @@ export type Inbox = {
   readonly read: (request: IncomingMessage) => Promise<Message | { readonly refusal: Refusal }>;
 };
 
-export type Message = {
+type Message = {
   readonly body: unknown;
   /** Gives its bytes back, once its answer was sent or it has none. */
   readonly release: () => void;
