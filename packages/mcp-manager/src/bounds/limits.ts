@@ -26,6 +26,6 @@ export const LIMITS = {
   logLine: 2000,
   logLines: 500,
   callsAtOnce: 64,
-  /** The bytes of an agent's pending requests */
+  /** The bytes of an agent's pending requests, and of answers that it does not read */
   pendingBytes: 8 * MIB,
 } as const;

@@ -37,11 +37,15 @@ export function createMcpEndpoint({ allPending, servers, ...options }: McpEndpoi
   // POSTs in progress, each of which may be large.
   let messages = 0;
   const pending = createByteBudget(LIMITS.pendingBytes, allPending);
+  const open = new Set<ServerResponse>();
+  const isFull = (): boolean => [...open].reduce((sum, one) => sum + one.writableLength, 0) > LIMITS.pendingBytes;
   const parse = createRequestIntake();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const server = byPath.get((request.url ?? "").replace(/[?#].*/s, ""));
     if (server === undefined) return refuse(response, NO_SERVER);
+    open.add(response);
+    response.once("close", () => open.delete(response));
     const read = request.method === "POST" ? await readMessage(request, response) : { body: undefined };
     if ("refusal" in read) return refuse(response, read.refusal);
     const asked = { request, response, body: read.body };
@@ -70,7 +74,7 @@ export function createMcpEndpoint({ allPending, servers, ...options }: McpEndpoi
   }
 
   async function begin(server: string, asked: Asked): Promise<void> {
-    const client = await openClient(server, options);
+    const client = await openClient(server, { ...options, isFull });
     client.onEnd(() => clients.delete(client.id));
     clients.set(client.id, client);
     const [oldest] = clients.values();
