@@ -6,6 +6,7 @@ import { measureAcp } from "./acp.mjs";
 import { measureConcurrency } from "./concurrency.mjs";
 import { measureEgress } from "./egress.mjs";
 import { measureHardening } from "./hardening.mjs";
+import { measureHostile } from "./hostile.mjs";
 import { readMachine } from "./lib/machine.mjs";
 import { toTable } from "./lib/table.mjs";
 import { measureLogin } from "./login.mjs";
@@ -31,6 +32,7 @@ const CASES = {
   egress: [measureEgress, 12],
   acp: [measureAcp, 6],
   mcp: [measureMcp, 4],
+  hostile: [measureHostile, 5],
 };
 
 const args = process.argv.slice(2);

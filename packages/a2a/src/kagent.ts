@@ -1,6 +1,6 @@
-import { BudgieError } from "@budgie/core";
+import { BudgieError, JSON_BOUNDS } from "@budgie/core";
 import { toOneLine } from "./http/one-line.ts";
-import { parseJson, toEntries, toFields, type Fields } from "./http/json.ts";
+import { parseCounted, toEntries, toFields, type Fields } from "./http/json.ts";
 import { checkStatus, readText, send, toPlace } from "./http/send.ts";
 import type { A2aServer } from "./wire/a2a-server.ts";
 
@@ -18,6 +18,8 @@ export type KagentAgent = {
 
 const LARGEST_BYTES = 4 * 1024 * 1024;
 const MOST_AGENTS = 200;
+// Each agent comes with its whole description for Kubernetes.
+const AGENTS_BOUNDS = { ...JSON_BOUNDS, values: 200_000 };
 const LONGEST_DESCRIPTION = 2000;
 // Kubernetes names, which become parts of a URL here.
 const NAMESPACE = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -38,7 +40,7 @@ export async function listKagentAgents(
   const response = await send({ who, url: place, headers: { ...headers, accept: "application/json" }, signal });
   const text = await readText(response, { maxBytes: LARGEST_BYTES, who });
   checkStatus(response.statusCode ?? 0, text, { headers, url: place, who });
-  const { data } = toFields(parseJson(text));
+  const { data } = toFields(parseCounted(text, who, AGENTS_BOUNDS).value);
   if (!Array.isArray(data)) {
     throw new BudgieError("AGENT_FAILED", `The kagent backend at ${toPlace(place)} sent no list of agents.`);
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { failureOf, sendJson, startScriptedServer } from "@budgie/testkit";
 import { createFiles, run } from "./helpers/run.ts";
 import { serve } from "./helpers/serve.ts";
-import { CARD, interfaces, OLD_CARD, WIRES, withCard } from "./helpers/wires.ts";
+import { CARD, interfaces, OLD_CARD, sendEvent, WIRES, withCard } from "./helpers/wires.ts";
 
 describe("the server of an agent", () => {
   it("that is dead is RUNNER_UNAVAILABLE", async () => {
@@ -51,6 +51,24 @@ describe("the server of an agent", () => {
     const server = await serve(withCard({ ...CARD, description: "x".repeat(300_000) }, () => undefined));
 
     expect((await failureOf(run(server.url))).message).toContain("more than 256 KiB");
+  });
+
+  it.each([
+    ["card", withCard({ ...CARD, skills: Array(25_000).fill({}) }, () => undefined)],
+    [
+      "answer",
+      withCard({ ...CARD, capabilities: {} }, (_call, response) =>
+        sendJson(response, { result: Array(1_000_000).fill({}) }),
+      ),
+    ],
+    ["event", withCard(CARD, (_call, response) => void sendEvent(response, Array(1_000_000).fill({})))],
+  ])("whose %s has more than 50,000 values is not parsed", async (_what, answer) => {
+    const server = await serve(answer);
+
+    expect(await failureOf(run(server.url))).toMatchObject({
+      code: "AGENT_FAILED",
+      message: expect.stringContaining("sent JSON of more than 50000 values"),
+    });
   });
 
   it("that redirects is not followed, and so gets no headers elsewhere", async () => {

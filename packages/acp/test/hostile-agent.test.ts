@@ -41,8 +41,8 @@ describe("an agent that means harm", () => {
   });
 
   it.each([
-    ["a request for permission with a million wrong options", toPermission(Array(1_000_000).fill({}))],
-    ["a plan of a million wrong entries", toUpdate({ sessionUpdate: "plan", entries: Array(1_000_000).fill({}) })],
+    ["a request for permission with 20,000 wrong options", toPermission(Array(20_000).fill({}))],
+    ["a plan of 20,000 wrong entries", toUpdate({ sessionUpdate: "plan", entries: Array(20_000).fill({}) })],
     ["a request whose id is a list", { id: [[[]]], method: "x/y" }],
     ["a request whose id is endless", { id: "x".repeat(2 ** 20), method: "x/y" }],
   ])("with %s is answered or ignored in time", async (_what, message) => {
@@ -57,6 +57,19 @@ describe("an agent that means harm", () => {
 
     // A schema of each entry would take minutes, and then exhaust memory.
     expect(await run(agent)).toMatchObject({ response: "Hello." });
+  });
+
+  it.each([
+    ["a million options", toPermission(Array(1_000_000).fill({}))],
+    ["a million entries", toUpdate({ sessionUpdate: "plan", entries: Array(1_000_000).fill({}) })],
+  ])("with a message of %s is ended before it is parsed", async (_what, message) => {
+    const agent = createScriptedAgent(withPrompt((io) => io.send(message)));
+
+    expect(await failureOf(run(agent))).toMatchObject({
+      code: "AGENT_FAILED",
+      message: expect.stringContaining("more than 50000 values"),
+    });
+    expect(agent.stops).toEqual(["shutdown"]);
   });
 
   it("with lines without end leaves time for others", async () => {

@@ -22,7 +22,7 @@ export const AGENT = "code-reviewer";
 export const PROMPT = "Review this. [[say: Looks fine.]]";
 
 const CALL_LIMIT_MS = 600_000;
-const MAIN = fileURLToPath(new URL("../../../packages/mcp-server/bin/budgie.js", import.meta.url));
+export const MAIN = fileURLToPath(new URL("../../../packages/mcp-server/bin/budgie.js", import.meta.url));
 
 /** Runs `measure` with an environment, and then removes all of it in reverse order. */
 export async function withPlace(measure) {

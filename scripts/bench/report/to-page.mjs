@@ -10,6 +10,7 @@ const TITLES = {
   egress: "Egress proxy",
   acp: "Codex over ACP",
   mcp: "MCP servers",
+  hostile: "Hostile parties",
 };
 
 /** Facts that the figures need, in as few words as possible. */
@@ -17,6 +18,7 @@ const NOTES = {
   concurrency: "Median ms a turn:",
   startup: "To `tools/list`:",
   memory: "Resident, idle 15 s; containers by the engine:",
+  hostile: "Others' turns, slowest pings and budgie's most memory meanwhile:",
 };
 
 /** Returns the page of the results, in Markdown. */
@@ -36,8 +38,9 @@ ${date}: ${cores} cores, load ${loadBefore}, ${memoryGb} GB, ${system}, Linux ${
 ![Turns beside docker run](performance.svg)`;
 }
 
-function toSection(name, { rounds, rows }) {
-  const times = rounds === 1 ? "" : `, ${rounds}×`;
+/** Returns the section of a case; `measured` says when it was, if not with the others. */
+function toSection(name, { measured, rounds, rows }) {
+  const times = `${rounds === 1 ? "" : `, ${rounds}×`}${measured === undefined ? "" : `, ${measured}`}`;
   const lines = [`## ${TITLES[name] ?? name}: \`${name}\`${times}`];
   if (NOTES[name] !== undefined) lines.push(NOTES[name]);
   return [...lines, name === "concurrency" ? toMatrix(rows) : toTable(rows)].join("\n\n");

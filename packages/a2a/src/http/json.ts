@@ -1,3 +1,5 @@
+import { BudgieError, JSON_BOUNDS, parseCountedJson, type JsonBounds } from "@budgie/core";
+
 /** An object of unknown content. */
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -16,11 +18,24 @@ export function toText(value: unknown, longest: number): string | undefined {
   return typeof value === "string" && value !== "" && value.length <= longest ? value : undefined;
 }
 
-/** Parses JSON; `undefined` if the text is not valid. */
-export function parseJson(text: string): unknown {
+/** Parses a server's JSON; `undefined` if the text is not valid. Throws `AGENT_FAILED` if it has too many values. */
+export function parseJson(text: string, who: string): unknown {
+  return parseCounted(text, who).value;
+}
+
+/** Parses JSON as {@link parseJson} does, and counts its values. */
+export function parseCounted(
+  text: string,
+  who: string,
+  bounds: JsonBounds = JSON_BOUNDS,
+): ReturnType<typeof parseCountedJson> {
   try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
+    return parseCountedJson(text, bounds);
+  } catch (error) {
+    if (!(error instanceof RangeError)) return { value: undefined, values: 0 };
+    throw new BudgieError(
+      "AGENT_FAILED",
+      `The server of ${who} sent JSON of ${error.message}, so budgie stopped reading.`,
+    );
   }
 }

@@ -1,5 +1,5 @@
-import type { RunnerSession } from "@budgie/core";
-import { parseJson, toFields, toText } from "../http/json.ts";
+import { parseBoundedJson, type RunnerSession } from "@budgie/core";
+import { toFields, toText } from "../http/json.ts";
 
 const FILE = ".budgie-a2a.jsonl";
 const LONGEST_ID = 1000;
@@ -15,9 +15,17 @@ export type Context = {
 /** Loads a session's context; `undefined` if the server has named none. */
 export async function loadContext(session: RunnerSession): Promise<Context | undefined> {
   const text = (await session.readFile(FILE)) ?? "";
-  const line = toFields(parseJson(text.trimEnd().split("\n").at(-1) ?? ""));
+  const line = toFields(parseLine(text.trimEnd().split("\n").at(-1) ?? ""));
   const context = toText(line["context"], LONGEST_ID);
   return context === undefined ? undefined : { context, task: toText(line["task"], LONGEST_ID) };
+}
+
+function parseLine(line: string): unknown {
+  try {
+    return parseBoundedJson(line);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Appends a session's context to its file, whose last line counts. */

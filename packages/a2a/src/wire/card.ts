@@ -26,7 +26,7 @@ export async function loadCard({ headers, url }: A2aServer, { signal, who }: Ask
     const text = await readText(response, { maxBytes: LARGEST_BYTES, who });
     if (status === 404 && place !== places.at(-1)) continue;
     checkStatus(status, text, { headers, url: place, who });
-    return toCard(toFields(parseJson(text)), who, place);
+    return toCard(toFields(parseJson(text, who)), who, place);
   }
   throw new TypeError("There is no place for a card.");
 }

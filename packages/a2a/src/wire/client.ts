@@ -1,12 +1,12 @@
 import type { IncomingMessage } from "node:http";
-import { setImmediate } from "node:timers/promises";
-import { BudgieError } from "@budgie/core";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
+import { BudgieError, createRate } from "@budgie/core";
 import type { A2aServer } from "./a2a-server.ts";
 import { readEvents } from "../http/event-stream.ts";
 import { checkStatus, readChunks, readText, send, tooMuch } from "../http/send.ts";
 import { toMask, type Mask } from "../http/mask.ts";
 import { toOneLine } from "../http/one-line.ts";
-import { parseJson, toFields, type Fields } from "../http/json.ts";
+import { parseCounted, toFields, type Fields } from "../http/json.ts";
 import type { Wire } from "./wire.ts";
 
 /** The calls of one server. */
@@ -31,6 +31,8 @@ const LARGEST_TOTAL_BYTES = 64 * 1024 * 1024;
 const LARGEST_BODY_BYTES = 8 * 1024 * 1024;
 const MOST_EVENTS = 100_000;
 const EVENTS_AT_ONCE = 100;
+// Some hundred long answers a second
+const VALUES = { perSecond: 100_000, burst: 200_000 };
 // For these, the remedy is the same whatever else the server says.
 const LOGIN = new Set([401, 403]);
 
@@ -54,10 +56,14 @@ export function createClient({ server, who, wire }: ClientOptions): Client {
       yield await readReply(response);
       return undefined;
     }
+    const rate = createRate(VALUES);
     let events = 0;
     for await (const data of readEvents(readChunks(response, { maxBytes: LARGEST_TOTAL_BYTES, who }), who)) {
       if (++events > MOST_EVENTS) throw tooMuch(who, LARGEST_TOTAL_BYTES);
-      const reply = toReply(data, mask);
+      const { value, values } = parseCounted(data, who);
+      const waitMs = rate.take(values);
+      if (waitMs >= 1) await sleep(waitMs);
+      const reply = toReply(value, mask);
       if (reply !== undefined) yield reply;
       // A chunk may hold thousands of events, and other turns wait.
       if (events % EVENTS_AT_ONCE === 0) await setImmediate();
@@ -68,7 +74,7 @@ export function createClient({ server, who, wire }: ClientOptions): Client {
   async function readReply(response: IncomingMessage): Promise<RpcReply> {
     const text = await readText(response, { maxBytes: LARGEST_BODY_BYTES, who });
     const status = response.statusCode ?? 0;
-    const reply = LOGIN.has(status) ? undefined : toReply(text, mask);
+    const reply = LOGIN.has(status) ? undefined : toReply(parseCounted(text, who).value, mask);
     // Some servers send a JSON-RPC error with an error status.
     if (reply !== undefined && "error" in reply) return reply;
     checkStatus(status, text, { headers: server.headers, url, who });
@@ -90,8 +96,8 @@ function isStream({ headers, statusCode }: IncomingMessage): boolean {
   return statusCode === 200 && headers["content-type"]?.startsWith("text/event-stream") === true;
 }
 
-function toReply(text: string, mask: Mask): RpcReply | undefined {
-  const reply = toFields(parseJson(text));
+function toReply(answer: unknown, mask: Mask): RpcReply | undefined {
+  const reply = toFields(answer);
   if (reply["error"] !== undefined && reply["error"] !== null) {
     const { code, message } = toFields(reply["error"]);
     return {

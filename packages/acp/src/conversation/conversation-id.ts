@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { RunnerSession } from "@budgie/core";
+import { parseBoundedJson, type RunnerSession } from "@budgie/core";
 
 // The agent can write to this file, but can only choose another conversation in its own home.
 const FILE = ".budgie-acp.jsonl";
@@ -10,7 +10,7 @@ const line = z.object({ conversation: z.string().min(1).max(1000) });
 export async function loadConversationId(session: RunnerSession): Promise<string | undefined> {
   const text = (await session.readFile(FILE)) ?? "";
   try {
-    return line.parse(JSON.parse(text.trimEnd().split("\n").at(-1) ?? "")).conversation;
+    return line.parse(parseBoundedJson(text.trimEnd().split("\n").at(-1) ?? "")).conversation;
   } catch {
     return undefined;
   }

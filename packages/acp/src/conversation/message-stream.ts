@@ -1,6 +1,6 @@
-import { setImmediate as nextTask } from "node:timers/promises";
+import { setImmediate as nextTask, setTimeout as sleep } from "node:timers/promises";
 import { Writable, type Readable } from "node:stream";
-import { BudgieError } from "@budgie/core";
+import { BudgieError, createRate, parseCountedJson } from "@budgie/core";
 import type { AnyMessage, Stream } from "@agentclientprotocol/sdk";
 import { toRefusalNotice } from "../kiro/kiro-notice.ts";
 import { toPlainRequest } from "./plain-request.ts";
@@ -21,6 +21,9 @@ const LARGEST_MESSAGE_BYTES = 4 * 1024 * 1024;
 // The answers to more requests would wait in memory for an agent that does not read them.
 const MOST_OPEN_REQUESTS = 16;
 
+// Some hundred long answers a second
+const VALUES = { perSecond: 100_000, burst: 200_000 };
+
 /**
  * Creates the stream of messages between an agent and the SDK, one JSON object a line. Ignores lines that are not messages, such as a
  * banner, notifications other than updates and refusals, and answers without a request: the SDK would log them with the agent's own words. Passes
@@ -30,6 +33,7 @@ export function toMessageStream({ onBytes, onRefusal, onUpdate, stdin, stdout }:
   const lines = readLines(stdout, onBytes);
   const asked = new Set<unknown>();
   const open = createOpenRequests();
+  const values = createRate(VALUES);
   const output: WritableStream<Uint8Array> = Writable.toWeb(stdin);
   const writer = output.getWriter();
 
@@ -52,7 +56,9 @@ export function toMessageStream({ onBytes, onRefusal, onUpdate, stdin, stdout }:
           const { done, value } = await lines.next();
           if (done === true) return controller.close();
           const message = parseMessage(value);
-          const taken = message === undefined ? undefined : take(message);
+          const waitMs = values.take(message.values);
+          if (waitMs >= 1) await sleep(waitMs);
+          const taken = message.fields === undefined ? undefined : take(message.fields);
           if (taken === undefined) continue;
           if ("method" in taken) open.add();
           return controller.enqueue(taken);
@@ -124,10 +130,7 @@ async function* readLines(stream: Readable, onBytes: (bytes: number) => void): A
     }
     bytes += chunk.length - start;
     if (bytes > LARGEST_MESSAGE_BYTES) {
-      throw new BudgieError(
-        "AGENT_FAILED",
-        `The agent sent a message of more than ${LARGEST_MESSAGE_BYTES / 2 ** 20} MiB, and its turn was ended. Give it a smaller task.`,
-      );
+      throw tooLarge(`more than ${LARGEST_MESSAGE_BYTES / 2 ** 20} MiB`);
     }
     // A copy, since a few bytes would keep the whole chunk in memory.
     if (start < chunk.length) pieces.push(Buffer.from(chunk.subarray(start)));
@@ -138,12 +141,26 @@ async function* readLines(stream: Readable, onBytes: (bytes: number) => void): A
 
 const OPENING_BRACE = 0x7b;
 
-function parseMessage(line: Buffer): Readonly<Record<string, unknown>> | undefined {
+type Message = { readonly fields?: Readonly<Record<string, unknown>>; readonly values: number };
+
+/** Parses a message; without fields if it is none. Throws `AGENT_FAILED` for one of too many values. */
+function parseMessage(line: Buffer): Message {
   // Parsing what cannot be a message is slow.
-  if (line[0] !== OPENING_BRACE) return undefined;
+  if (line[0] !== OPENING_BRACE) return NO_MESSAGE;
   try {
-    return JSON.parse(line.toString("utf8")) as Readonly<Record<string, unknown>>;
-  } catch {
-    return undefined;
+    const { value, values } = parseCountedJson(line);
+    return { fields: value as Message["fields"] & object, values };
+  } catch (error) {
+    if (error instanceof RangeError) throw tooLarge(error.message);
+    return NO_MESSAGE;
   }
+}
+
+const NO_MESSAGE: Message = { values: 0 };
+
+function tooLarge(excess: string): BudgieError {
+  return new BudgieError(
+    "AGENT_FAILED",
+    `The agent sent a message of ${excess}, and its turn was ended. Give it a smaller task.`,
+  );
 }

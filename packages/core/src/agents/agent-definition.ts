@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import { z } from "zod";
 import { BudgieError } from "../errors.ts";
+import { JSON_BOUNDS } from "../bounds/json-bounds.ts";
 import { parseJson } from "../text/parse-json.ts";
 import { AGENT_NAME } from "./agent.ts";
 import { toKiroTools } from "./kiro-tools.ts";
@@ -118,7 +119,7 @@ type Read = Omit<ParsedAgentFile, "definition"> & {
 };
 
 function readJson(content: string): Read {
-  const fields = parseJson(content);
+  const fields = parseJson(content, JSON_BOUNDS);
   if (!isRecord(fields)) throw new Error("it is JSON, but not an object");
   return { format: "json", fields, body: "", isLenient: false };
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { parseCountedJson } from "../bounds/parse-bounded-json.ts";
 import { constants } from "node:fs";
 import { lstat, open, readlink } from "node:fs/promises";
 import type { Stats } from "node:fs";
@@ -14,8 +15,11 @@ export type Fingerprint = {
   readonly ctimeMs: number;
 };
 
-/** The bytes and files that may still be read. */
-export type ReadBudget = { bytes: number; files: number };
+/** The bytes and files that may still be read, and the values of JSON that may still be parsed. */
+export type ReadBudget = { bytes: number; files: number; values: number };
+
+/** Returns a text for a file's content; `undefined` if the budget does not suffice. */
+export type ToText = (content: Buffer, budget: ReadBudget) => string | undefined;
 
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
@@ -23,7 +27,7 @@ const LARGEST_FILE_BYTES = 1024 * 1024;
 export async function readFingerprint(
   path: Buffer,
   budget: ReadBudget,
-  toText: (content: Buffer) => string = toHash,
+  toText: ToText = toHash,
 ): Promise<Fingerprint | undefined> {
   try {
     const found = await lstat(path);
@@ -64,22 +68,32 @@ export async function readPlainFile(path: string | Buffer): Promise<Buffer | und
   }
 }
 
-/** Hashes the scripts of a `package.json`, or all of it if it is not JSON. */
-export function toScriptsText(content: Buffer): string {
+/**
+ * Hashes the scripts of a `package.json`, or all of it if it is not JSON or has too many values. Returns `undefined` if the budget has no
+ * values left.
+ */
+export function toScriptsText(content: Buffer, budget: Pick<ReadBudget, "values">): string | undefined {
+  if (budget.values <= 0) return undefined;
   try {
-    const { scripts } = JSON.parse(content.toString("utf8")) as { readonly scripts?: unknown };
+    const { value, values } = parseCountedJson(content, PACKAGE_BOUNDS);
+    budget.values -= values;
+    const { scripts } = value as { readonly scripts?: unknown };
     return `scripts ${toHash(Buffer.from(JSON.stringify(scripts) ?? ""))}`;
   } catch {
+    budget.values -= PACKAGE_BOUNDS.values;
     return toHash(content);
   }
 }
+
+// Some ten times as many as large packages have
+const PACKAGE_BOUNDS = { values: 5000, depth: 100 };
 
 /** Hashes content to a short text. */
 export function toHash(content: Buffer): string {
   return createHash("sha256").update(content).digest("base64").slice(0, 24);
 }
 
-type Reading = { readonly budget: ReadBudget; readonly toText: (content: Buffer) => string };
+type Reading = { readonly budget: ReadBudget; readonly toText: ToText };
 
 async function toContentHash(path: Buffer, { size }: Stats, { budget, toText }: Reading): Promise<string | undefined> {
   if (size > LARGEST_FILE_BYTES || size > budget.bytes || budget.files <= 0) return undefined;
@@ -87,5 +101,5 @@ async function toContentHash(path: Buffer, { size }: Stats, { budget, toText }: 
   budget.files -= 1;
   // If it became unreadable or was removed meanwhile, size and times decide.
   const content = await readPlainFile(path).catch(() => undefined);
-  return content && toText(content);
+  return content && toText(content, budget);
 }

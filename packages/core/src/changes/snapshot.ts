@@ -48,7 +48,7 @@ export type SnapshotOptions = {
 const BOUNDS: SnapshotBounds = {
   entries: 200_000,
   timeMs: 5000,
-  read: { bytes: 32 * 1024 * 1024, files: 5000 },
+  read: { bytes: 32 * 1024 * 1024, files: 5000, values: 500_000 },
 };
 
 /** Takes a snapshot of a workspace, and of the git folder that it points to. Follows no symlink, and never fails. */

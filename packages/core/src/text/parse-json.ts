@@ -1,10 +1,13 @@
 import { printParseErrorCode, visit } from "jsonc-parser";
+import { FILE_BOUNDS, type JsonBounds } from "../bounds/json-bounds.ts";
+import { parseBoundedJson } from "../bounds/parse-bounded-json.ts";
 
-/** Parses JSON. Throws a `SyntaxError` that names the line and the column of the fault, without quoting the text. */
-export function parseJson(text: string): unknown {
+/** Parses a file's JSON. Throws a `SyntaxError` that names the line and the column of the fault, or the bound, without quoting the text. */
+export function parseJson(text: string, bounds: JsonBounds = FILE_BOUNDS): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseBoundedJson(text, bounds);
   } catch (cause) {
+    if (cause instanceof RangeError) throw new SyntaxError(`it has ${cause.message}`, { cause });
     throw new SyntaxError(findFault(text) ?? "it is not JSON", { cause });
   }
 }

@@ -181,7 +181,9 @@ Be brief.
     ["a list", "[]", "it is JSON, but not an object"],
     ["comments", '{ // mine\n "name": "x" }', "line 1, column 3: "],
     ["nothing", "", "line 1, column 1: "],
-    ["deep lists", `{"x":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "it is nested too deeply"],
+    ["deep lists", `{"x":${"[".repeat(400)}${"]".repeat(400)}}`, "it is nested too deeply"],
+    ["deeper lists", `{"x":${"[".repeat(100_000)}${"]".repeat(100_000)}}`, "it has more than 500 levels"],
+    ["many values", `{"x":[${"{},".repeat(50_000)}{}]}`, "it has more than 50000 values"],
   ])("refuses JSON with %s", (_what, text, reason) => {
     expect(() => parseAgentFile(text, { file: "/agents/x.json", path: "x" })).toThrow(toStart(reason));
   });

@@ -5,7 +5,7 @@ import { compareSnapshots, takeSnapshot } from "../../src/changes/snapshot.ts";
 import { NO_GIT_PATHS } from "../../src/changes/git-paths.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
-const BOUNDS = { entries: 1000, timeMs: 5000, read: { bytes: 1000, files: 1000 } };
+const BOUNDS = { entries: 1000, timeMs: 5000, read: { bytes: 1000, files: 1000, values: 1000 } };
 
 describe("takeSnapshot", () => {
   it("stops at the limit of entries, and names the folders it did not search", async () => {
@@ -24,8 +24,8 @@ describe("takeSnapshot", () => {
   });
 
   it.each([
-    ["bytes", { bytes: 0, files: 1000 }],
-    ["files", { bytes: 1000, files: 0 }],
+    ["bytes", { ...BOUNDS.read, bytes: 0 }],
+    ["files", { ...BOUNDS.read, files: 0 }],
   ])("tells files apart by size and times when it may not read any more %s", async (_what, read) => {
     const root = createPlace();
     const bounds = { ...BOUNDS, read };

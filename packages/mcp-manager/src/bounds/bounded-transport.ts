@@ -1,9 +1,9 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { createRate } from "@budgie/core";
 import { cleanLine } from "./clean-text.ts";
 import { toPlainInitialize } from "./plain-initialize.ts";
 import { LIMITS } from "./limits.ts";
-import { createRate } from "./rate.ts";
 import { isRecord, readMessage, type ServerMessage } from "./read-message.ts";
 
 export type TransportEvents = {

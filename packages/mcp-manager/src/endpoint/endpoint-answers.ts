@@ -35,6 +35,8 @@ export type AnswersOptions = {
   readonly manager: EndpointManager;
   /** Called after each tool call */
   readonly onCall?: ((call: McpCall) => void) | undefined;
+  /** Tells whether the client has left so many answers unread that it gets no more; default never */
+  readonly isFull?: (() => boolean) | undefined;
 };
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
@@ -46,8 +48,13 @@ const LIST_WAIT_MS = 5000;
 /** Returns a function that answers a client's requests to one server of a manager. */
 export function createAnswers(
   server: string,
-  { manager, onCall }: AnswersOptions,
+  { isFull, manager, onCall }: AnswersOptions,
 ): (request: JSONRPCRequest, extra: Extra) => Promise<Result> {
+  function refuseUnread(): void {
+    if (isFull?.() !== true) return;
+    throw new BudgieError("RUNNER_UNAVAILABLE", "Too many answers wait to be read. Read them, and ask again.");
+  }
+
   /** Lists the tools; none if the server has failed or takes too long to start. */
   async function list(): Promise<Result> {
     const tools = await within(manager.tools(server), LIST_WAIT_MS, []);
@@ -67,6 +74,7 @@ export function createAnswers(
       });
     try {
       const result = await manager.call(server, { name, arguments: given }, options);
+      refuseUnread();
       end(result.isError ? "failed" : "done");
       return toClean(result);
     } catch (error) {
@@ -80,7 +88,10 @@ export function createAnswers(
 
   async function forward(method: ForwardedMethod, params: Params, options: RequestOptions): Promise<Result> {
     const { _meta, ...rest } = params;
-    const answered = manager.request(server, { method, params: rest }, options).then(toClean);
+    const answered = manager.request(server, { method, params: rest }, options).then((result) => {
+      refuseUnread();
+      return toClean(result);
+    });
     const key = LISTS[method];
     // Servers with only tools have no such lists.
     if (key !== undefined) return within(answered, LIST_WAIT_MS, { [key]: [] });

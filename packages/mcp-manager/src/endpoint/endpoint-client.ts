@@ -5,6 +5,7 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import type { ChangedList } from "../bounds/bounded-transport.ts";
+import { isRecord } from "../bounds/read-message.ts";
 import { ANYTHING } from "../server/connection.ts";
 import { createAnswers, type AnswersOptions } from "./endpoint-answers.ts";
 
@@ -12,13 +13,16 @@ import { createAnswers, type AnswersOptions } from "./endpoint-answers.ts";
 export type Client = {
   readonly id: string;
   readonly server: string;
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+  readonly handle: (asked: Asked) => Promise<void>;
   /** Tells whether the client has sent a valid `initialize`. */
   readonly isBegun: () => boolean;
   readonly tellChanged: (list: ChangedList) => void;
   readonly onEnd: (listener: () => void) => void;
   readonly close: () => Promise<void>;
 };
+
+/** A request and its parsed body, which only a POST has. */
+export type Asked = { readonly request: IncomingMessage; readonly response: ServerResponse; readonly body: unknown };
 
 /** Opens the connection of a client that is about to send `initialize`. */
 export async function openClient(
@@ -44,7 +48,13 @@ export async function openClient(
   return {
     id,
     server: name,
-    handle: (request, response) => transport.handleRequest(request, response),
+    handle({ body, request, response }) {
+      response.once("close", () => {
+        // Nobody can get the answer any more, and the call would keep its arguments in memory.
+        if (!response.writableFinished) for (const id of toRequestIds(body)) transport.onmessage?.(toCancellation(id));
+      });
+      return transport.handleRequest(request, response, body);
+    },
     isBegun: () => transport.sessionId !== undefined,
     tellChanged(list) {
       void server.notification({ method: `notifications/${list}/list_changed` }).catch(() => undefined);
@@ -52,6 +62,17 @@ export async function openClient(
     onEnd: (listener) => void (server.onclose = listener),
     close: () => server.close(),
   };
+}
+
+function toRequestIds(body: unknown): readonly (number | string)[] {
+  return [body].flat().flatMap((message) => {
+    const { id, method } = isRecord(message) ? message : {};
+    return typeof method === "string" && (typeof id === "number" || typeof id === "string") ? [id] : [];
+  });
+}
+
+function toCancellation(requestId: number | string): JSONRPCMessage {
+  return { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } };
 }
 
 function toCancelled(message: JSONRPCMessage): number | string | undefined {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { createJsonScan, JSON_BOUNDS } from "@budgie/core";
 import { cleanLine, cleanText } from "../bounds/clean-text.ts";
 import { LIMITS } from "../bounds/limits.ts";
 import { isRecord } from "../bounds/read-message.ts";
@@ -26,11 +27,12 @@ const pageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.st
 /** Sends `tools/list`, and returns the result, parsed by the schema. */
 type AskPage = (cursor: string | undefined, schema: typeof pageSchema) => Promise<z.infer<typeof pageSchema>>;
 
-/** Lists all tools of a server, page by page. Leaves out tools that are not usable. */
+/** Lists all tools of a server, page by page. Leaves out tools that are not usable. Throws if they are too many, or too large together. */
 export async function listTools(ask: AskPage): Promise<ToolList> {
   const found = new Map<string, McpTool>();
   const problems: string[] = [];
   let cursor: string | undefined;
+  const toTool = createToolReader();
   for (let page = 1; page <= LIMITS.pages; page += 1) {
     const { nextCursor, tools } = await ask(cursor, pageSchema);
     for (const value of tools.slice(0, LIMITS.tools + 1 - found.size)) {
@@ -52,16 +54,40 @@ export async function listTools(ask: AskPage): Promise<ToolList> {
 // Other names are possible, but each client rewrites them in its own way.
 const NAME = /^[A-Za-z0-9_./-]+$/;
 
-function toTool(value: unknown): McpTool | string {
+/** Creates a function that reads one tool after the other, and throws if they are too large together: all are kept. */
+function createToolReader(): (value: unknown) => McpTool | string {
+  const scan = createJsonScan({ ...JSON_BOUNDS, values: LIMITS.toolValues });
+  let size = 0;
+  return (value) => {
+    const text = toText(value);
+    if (text.problem !== undefined) return text.problem;
+    size += text.json.length;
+    if (size > LIMITS.allToolsSize) throw new Error("its tools are too large together");
+    try {
+      scan(Buffer.from(text.json));
+    } catch (error) {
+      throw new Error(`its tools have ${(error as RangeError).message} together`, { cause: error });
+    }
+    // A model also reads the descriptions inside schemas.
+    return JSON.parse(text.json, (_, inner: unknown) =>
+      typeof inner === "string" ? cleanText(inner, inner.length) : inner,
+    ) as McpTool;
+  };
+}
+
+type ToolText = { readonly json: string; readonly problem?: undefined } | { readonly problem: string };
+
+function toText(value: unknown): ToolText {
   const name = isRecord(value) ? value["name"] : undefined;
-  if (!isRecord(value) || typeof name !== "string") return "it has a tool without a name";
+  if (!isRecord(value) || typeof name !== "string") return { problem: "it has a tool without a name" };
   if (name.length > LIMITS.name || !NAME.test(name)) {
-    return `its tool "${cleanLine(name, 64)}" has a name that is not of 1 to ${LIMITS.name} letters, digits and _./-`;
+    const problem = `its tool "${cleanLine(name, 64)}" has a name that is not of 1 to ${LIMITS.name} letters, digits and _./-`;
+    return { problem };
   }
-  const text = toJson({ name, ...toFields(value) });
-  if (text === undefined || text.length > LIMITS.toolSize) return `its tool "${name}" has a schema that is too large`;
-  // A model also reads the descriptions inside schemas.
-  return JSON.parse(text, (_, inner: unknown) => (typeof inner === "string" ? cleanText(inner, inner.length) : inner));
+  const json = toJson({ name, ...toFields(value) });
+  if (json === undefined || json.length > LIMITS.toolSize)
+    return { problem: `its tool "${name}" has a schema that is too large` };
+  return { json };
 }
 
 /** Returns the fields of a tool besides its name, without those of the wrong type. */

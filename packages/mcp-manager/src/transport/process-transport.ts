@@ -1,10 +1,9 @@
 import type { Readable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { createLineReader, createRate, parseCountedJson } from "@budgie/core";
 import { cleanLine } from "../bounds/clean-text.ts";
 import { LIMITS } from "../bounds/limits.ts";
-import { createRate } from "../bounds/rate.ts";
-import { createLineReader } from "./line-reader.ts";
 import type { HostProcess } from "./host-process.ts";
 
 /** The streams of a process, or of a container, that speaks MCP. */
@@ -15,7 +14,7 @@ export type StartServer = (signal: AbortSignal) => ServerProcess | Promise<Serve
 
 /**
  * Creates a transport over the streams of a server. It slows down a server that sends too much, and ends one that sends a message
- * that is too large.
+ * that is too large, or has too many values.
  */
 export function createProcessTransport(start: StartServer, log: (line: string) => void): Transport {
   const closing = new AbortController();
@@ -54,31 +53,60 @@ export function createProcessTransport(start: StartServer, log: (line: string) =
 function listen(stdout: Readable, transport: Transport, end: () => void): void {
   const bytes = createRate(LIMITS.bytes);
   const messages = createRate(LIMITS.messages);
+  const values = createRate(LIMITS.values);
+  let taken = 0;
+  let isEnded = false;
+
+  function refuse(excess: string): void {
+    isEnded = true;
+    transport.onerror?.(new Error(`it sent a message of ${excess}`));
+    end();
+  }
+
   const read = createLineReader({
     maxBytes: LIMITS.messageBytes,
-    onLine: (line) => receive(line, transport),
-    onTooLong() {
-      transport.onerror?.(new Error(`it sent a message of more than ${LIMITS.messageBytes} bytes`));
-      end();
+    onLine(line) {
+      if (isEnded) return;
+      try {
+        taken += receive(line, transport);
+      } catch (error) {
+        refuse((error as RangeError).message);
+      }
     },
+    onTooLong: () => refuse(`more than ${LIMITS.messageBytes} bytes`),
   });
   stdout.on("error", () => undefined);
   stdout.on("data", (chunk: Buffer) => {
+    taken = 0;
     const lines = read(chunk);
-    const waitMs = Math.max(bytes.take(chunk.length), messages.take(lines));
+    const waitMs = Math.max(bytes.take(chunk.length), messages.take(lines), values.take(taken));
     if (waitMs < 1) return;
     stdout.pause();
     setTimeout(() => stdout.resume(), waitMs).unref();
   });
 }
 
-function receive(line: string, transport: Transport): void {
-  if (line.trim() === "") return;
+/** Passes a message on, and returns the number of its values. Throws a `RangeError` for one that has too many. */
+function receive(line: Buffer, transport: Transport): number {
+  const { value, values } = parse(line);
   try {
-    transport.onmessage?.(JSON.parse(line) as JSONRPCMessage);
+    if (value !== undefined) transport.onmessage?.(value as JSONRPCMessage);
   } catch {
-    // `null` is not a valid message either, and handled as such.
-    transport.onmessage?.(null as unknown as JSONRPCMessage);
+    transport.onmessage?.(INVALID);
+  }
+  return values;
+}
+
+// `null` is not a valid message either, and handled as such.
+const INVALID = null as unknown as JSONRPCMessage;
+
+/** Parses a message. A blank line has no value. */
+function parse(line: Buffer): { readonly value?: unknown; readonly values: number } {
+  try {
+    return parseCountedJson(line);
+  } catch (error) {
+    if (error instanceof RangeError) throw error;
+    return line.toString("utf8").trim() === "" ? { values: 0 } : { value: INVALID, values: 0 };
   }
 }
 

@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { json } from "node:stream/consumers";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { serveOnLoopback } from "@budgie/testkit";
 import { expect, it, vi } from "vitest";
@@ -9,7 +10,9 @@ it("A client's request that was cancelled is forgotten, the id that it chose wit
   const manager = { tools: () => never, call: () => never, request: () => never };
   const handled = vi.spyOn(StreamableHTTPServerTransport.prototype, "handleRequest");
   const client = await openClient("one", { manager, version: "1" });
-  const http = createServer((request, response) => void client.handle(request, response));
+  const http = createServer((request, response) => {
+    void json(request).then((body) => client.handle({ request, response, body }));
+  });
   await using place = await serveOnLoopback(http);
   const post = (body: object): Promise<Response> =>
     fetch(`http://127.0.0.1:${place.port}/`, {

@@ -66,6 +66,19 @@ describe("the tools of a server", () => {
     expect(page).toBe(50);
   });
 
+  it("have a limit together, since all are kept", async () => {
+    const inputSchema = { items: Array.from({ length: 1500 }, () => ({})) };
+    const many = (count: number) =>
+      list(() => ({ tools: Array.from({ length: count }, (_, id) => ({ name: `t${id}`, inputSchema })) }));
+    const long = { x: "y".repeat(250_000) };
+
+    expect((await many(16)).tools).toHaveLength(16);
+    await expect(many(17)).rejects.toThrow("its tools have more than 50000 values together");
+    await expect(
+      list(() => ({ tools: Array.from({ length: 20 }, (_, id) => ({ name: `t${id}`, inputSchema: long })) })),
+    ).rejects.toThrow("its tools are too large together");
+  });
+
   it("end with a page that names itself as the next", async () => {
     let asked = 0;
     await list(() => ({ tools: [{ name: `t${(asked += 1)}` }], nextCursor: "same" }));

@@ -19,6 +19,28 @@ function toUnstoppable(answers: boolean): ServerProcess {
   return { stdin, stdout, stderr, ended: new Promise(() => undefined), stop };
 }
 
+it("A server that sends a message of too many values is ended before it is parsed", async () => {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  let tellEnd = (_reason: string): void => undefined;
+  const ended = new Promise<string>((resolve) => (tellEnd = resolve));
+  const server = { stdin, stdout, stderr, ended, stop: async (): Promise<void> => tellEnd("stopped") };
+  const transport = createProcessTransport(
+    () => server,
+    () => undefined,
+  );
+  const heard: unknown[] = [];
+  transport.onmessage = (message) => void heard.push(message);
+  transport.onerror = ({ message }) => void heard.push(message);
+  await transport.start();
+  const toMessage = (count: number): string => `{"id":1,"result":{"tools":[${"{},".repeat(count)}{}]}}\n`;
+
+  stdout.write(toMessage(20_000));
+  stdout.write(`${toMessage(25_000)}{"id":2}\n`);
+  await ended;
+
+  expect(heard).toEqual([expect.objectContaining({ id: 1 }), "it sent a message of more than 50000 values"]);
+});
+
 it.each([true, false])("A server that cannot be stopped fails by itself, its connection open: %j", async (answers) => {
   const server = toProcess("a");
   const connect = (): ReturnType<typeof createProcessTransport> =>

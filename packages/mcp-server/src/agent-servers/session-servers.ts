@@ -38,7 +38,7 @@ export function openSessionServers(
   usable: readonly UsableServer[],
   options: ServeAgentOptions,
 ): SessionServers {
-  const { config, host, runner } = options;
+  const { allPending, config, host, runner } = options;
   const version = loadVersion();
   const sandboxes = createServerSandboxes(async () => runner, config.stateDir);
   const listeners = new Set<ServerListener>();
@@ -64,6 +64,7 @@ export function openSessionServers(
     manager,
     servers: usable.map(({ server }) => server.name),
     version,
+    allPending,
     onCall(call) {
       // An agent that waits for its next turn may still call tools.
       if (listeners.size === 0 && missed.length < MOST_MISSED) missed.push(call);

@@ -1,4 +1,4 @@
-import type { Runner } from "@budgie/core";
+import type { ByteBudget, Runner } from "@budgie/core";
 import type { SharedServer } from "@budgie/mcp-manager";
 import type { Config } from "../config/config.ts";
 import type { Host } from "../process/host.ts";
@@ -11,7 +11,12 @@ export type ServeAgentOptions = {
   /** The owner of the sessions; the runner removes its scratch folder */
   readonly instance: string;
   readonly shared: SharedServers;
+  /** The bytes of all agents' pending requests to their servers; default those of each agent alone */
+  readonly allPending?: ByteBudget | undefined;
 };
+
+/** The most bytes of all agents' pending requests to their servers. */
+export const MOST_PENDING_BYTES = 64 * 2 ** 20;
 
 /** The servers that sessions share, by place and entry. They start with the first session that needs them. */
 export type SharedServers = Map<string, { readonly server: SharedServer; readonly sandboxes: ServerSandboxes }>;

@@ -1,4 +1,5 @@
 import {
+  createByteBudget,
   createOutputFiles,
   createFindKiroFlags,
   createRunTurn,
@@ -16,7 +17,7 @@ import {
 } from "@budgie/core";
 import { createRunLog, createSessionRegister, type RunLogFile, type SessionRegisterFile } from "@budgie/store";
 import { removeCopies } from "../agent-servers/agent-file.ts";
-import { closeShared, type SharedServers } from "../agent-servers/shared-servers.ts";
+import { closeShared, MOST_PENDING_BYTES, type SharedServers } from "../agent-servers/shared-servers.ts";
 import { withAgentServers } from "../agent-servers/with-agent-servers.ts";
 import { createAgentCatalog, toCatalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
 import { createProtocols } from "../agents/create-protocols.ts";
@@ -82,7 +83,8 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const findFlags = createFindKiroFlags({ runner, binary: config.kiroBinary, stateDir });
   const { a2a, acp, protocol } = createProtocols(config, host, { findFlags, outputFiles });
   const shared: SharedServers = new Map();
-  const places = { config, host, runner, shared, instance: owner.record.instance };
+  const allPending = createByteBudget(MOST_PENDING_BYTES);
+  const places = { config, host, runner, shared, allPending, instance: owner.record.instance };
   const runTurn = createRunTurn({
     agents: catalog.agents,
     runner,

@@ -1,4 +1,4 @@
-import { BudgieError, toOption } from "@budgie/core";
+import { BudgieError, parseBoundedJson, toOption } from "@budgie/core";
 import { isToken, type KiroLogin } from "./kiro-login.ts";
 import type { Row } from "@budgie/store";
 
@@ -50,7 +50,7 @@ function toBareToken(row: Row): BareToken | undefined {
 function parseObject(value: Row[string] | undefined): Readonly<Record<string, unknown>> {
   try {
     const text = value instanceof Uint8Array ? new TextDecoder().decode(value) : String(value);
-    const parsed: unknown = JSON.parse(text);
+    const parsed: unknown = parseBoundedJson(text);
     return typeof parsed === "object" && parsed !== null ? (parsed as Record<string, unknown>) : {};
   } catch {
     return {};

@@ -3,7 +3,6 @@ import { isInitializeRequest, isJSONRPCRequest } from "@modelcontextprotocol/sdk
 import { toRevisionError } from "../connection/protocol-revision.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import type { HttpSession, HttpSessions } from "./http-sessions.ts";
-import { readBody } from "./read-body.ts";
 import { refuse, sendJson, type Refusal } from "./http-response.ts";
 import type { RequestGuard } from "./request-guard.ts";
 
@@ -77,22 +76,15 @@ async function answerPost(
   response: ServerResponse,
   { known, limits, sessions }: AnswerOptions & { readonly known: HttpSession | undefined },
 ): Promise<void> {
-  const bytes = await readBody(request, limits.bodyBytes);
-  if (bytes === undefined) return refuse(response, toTooLarge(limits));
-  const body = parseJson(bytes);
-  if (body === undefined) return refuse(response, NO_JSON);
+  const read = await (known ?? sessions).inbox.read(request);
+  if ("refusal" in read) return refuse(response, read.refusal);
+  const { body, release } = read;
+  if (known !== undefined) return known.handle({ request, response, body, release });
+  release();
   // Some clients send other requests before `initialize`; these must not create a session.
-  if (known === undefined && !isInitializeRequest(body)) return refuse(response, toUnbegun(body));
-  const session = known ?? (await sessions.begin());
+  if (!isInitializeRequest(body)) return refuse(response, toUnbegun(body));
+  const session = await sessions.begin();
   return session === undefined ? refuse(response, toTooMany(limits)) : session.handle({ request, response, body });
-}
-
-function parseJson(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return undefined;
-  }
 }
 
 const UNAUTHORIZED: Refusal = {
@@ -110,7 +102,6 @@ const NO_ID: Refusal = {
   status: 400,
   message: "The header Mcp-Session-Id is missing, and this is not an initialize request.",
 };
-const NO_JSON: Refusal = { status: 400, code: -32_700, message: "Parse error: the request is not JSON." };
 
 /** Returns the refusal of a request that neither names a session nor begins one. */
 function toUnbegun(body: unknown): Refusal {
@@ -121,10 +112,6 @@ function toUnbegun(body: unknown): Refusal {
 
 function toWrongMethod(allowed: string): Refusal {
   return { status: 405, message: `Only ${allowed} can be used here.`, headers: { allow: allowed } };
-}
-
-function toTooLarge({ bodyBytes }: HttpLimits): Refusal {
-  return { status: 413, message: `A request must not be larger than ${bodyBytes} bytes.` };
 }
 
 function toTooMany({ sessions }: HttpLimits): Refusal {

@@ -6,6 +6,9 @@ export type HttpLimits = {
   /** Pending requests of one session */
   readonly callsPerSession: number;
   readonly bodyBytes: number;
+  /** The bytes of one session's pending requests, and of all sessions' together */
+  readonly pendingBytes: number;
+  readonly allPendingBytes: number;
   readonly connections: number;
   /** Connections that have sent no request with the token */
   readonly unauthenticated: number;
@@ -25,6 +28,8 @@ export const HTTP_LIMITS: HttpLimits = {
   yieldAfterMs: 60_000,
   callsPerSession: 64,
   bodyBytes: 4 * MIB,
+  pendingBytes: 8 * MIB,
+  allPendingBytes: 64 * MIB,
   connections: 512,
   unauthenticated: 128,
   headersMs: 10_000,

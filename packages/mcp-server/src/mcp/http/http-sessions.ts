@@ -1,12 +1,15 @@
 import { randomUUID } from "node:crypto";
+import { createByteBudget } from "@budgie/core";
 import type { ClientTransport } from "../connection/client-transport.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { HttpLimits } from "./http-limits.ts";
 import { createHttpTransport, type HttpRequest } from "./http-transport.ts";
+import { createInbox, type Inbox } from "./inbox.ts";
 
 /** One client's MCP session over HTTP. */
 export type HttpSession = {
   readonly id: string;
+  readonly inbox: Inbox;
   /** Resolves when the response has ended. */
   readonly handle: (asked: HttpRequest) => Promise<void>;
 };
@@ -16,6 +19,8 @@ export type HttpSessions = {
   /** Creates a session; `undefined` if the limit is reached. */
   readonly begin: () => Promise<HttpSession | undefined>;
   readonly find: (id: string) => HttpSession | undefined;
+  /** The requests that name no session */
+  readonly inbox: Inbox;
   readonly notifyToolListChanged: () => void;
   /** Ends all sessions, and resolves when what they own has ended too. */
   readonly close: () => Promise<void>;
@@ -39,6 +44,7 @@ type Live = HttpSession & {
 /** Creates the table of sessions, which ends idle ones. */
 export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessionsOptions): HttpSessions {
   const live = new Map<string, Live>();
+  const allPending = createByteBudget(limits.allPendingBytes);
   const ending = new Set<Promise<void>>();
   let isClosed = false;
 
@@ -77,14 +83,17 @@ export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessi
     const onListening = (): void => {
       if (isNotificationDue) notifyToolListChanged();
     };
+    const inbox = createInbox(limits, createByteBudget(limits.pendingBytes, allPending));
     const transport = createHttpTransport({ sessionId: id, limits, onActivity, onListening });
     const close = (): void => {
       clearTimeout(idle);
+      inbox.pending.end();
       end(id, connection);
     };
     const connection = connect(transport, close);
     const session: Live = {
       id,
+      inbox,
       async handle(asked) {
         await transport.handle(asked);
         // The SDK refused the `initialize` request.
@@ -101,6 +110,7 @@ export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessi
 
   return {
     begin,
+    inbox: createInbox(limits, createByteBudget(limits.pendingBytes, allPending)),
     find: (id) => live.get(id),
     notifyToolListChanged() {
       for (const session of live.values()) session.notifyToolListChanged();

@@ -16,6 +16,8 @@ export type HttpRequest = {
   readonly response: ServerResponse;
   /** The parsed JSON of a POST */
   readonly body?: unknown;
+  /** Called when no answer to the body waits any more */
+  readonly release?: () => void;
 };
 
 /** The transport to the one client of a session, over many connections. */
@@ -124,12 +126,14 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
     if (settled?.waiting.size === 0 && id !== undefined) transport.closeSSEStream(id);
   };
 
-  async function post({ body, request, response }: HttpRequest): Promise<void> {
+  async function post({ body, release = () => undefined, request, response }: HttpRequest): Promise<void> {
     const ids = toMessages(body).flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
-    if (pending.count() + ids.length > limits.callsPerSession) {
+    const isFull = pending.count() + ids.length > limits.callsPerSession;
+    const batch = isFull ? undefined : pending.begin(ids, response, release);
+    if (batch === undefined || ids.length === 0) release();
+    if (isFull) {
       return refuse(response, { status: 429, message: tooManyCalls(limits) });
     }
-    const batch = pending.begin(ids, response);
     if (batch === undefined) {
       return refuse(response, { status: 400, code: -32_600, message: "A request with this id is pending already." });
     }

@@ -12,6 +12,8 @@ export type RequestBatch = {
   stream: StoredStream | undefined;
   /** `true` if the server has received the requests */
   isTaken: boolean;
+  /** Called when no request waits any more */
+  readonly onSettled: () => void;
   /** Called when all answers were written to an open connection */
   readonly onWritten: (() => void)[];
 };
@@ -19,7 +21,11 @@ export type RequestBatch = {
 /** The pending requests of a session. */
 export type PendingRequests = {
   /** Adds the requests of a POST; `undefined` if one has the id of a pending request. */
-  readonly begin: (ids: readonly RequestId[], response: ServerResponse) => RequestBatch | undefined;
+  readonly begin: (
+    ids: readonly RequestId[],
+    response: ServerResponse,
+    onSettled?: () => void,
+  ) => RequestBatch | undefined;
   readonly find: (id: RequestId) => RequestBatch | undefined;
   /** Removes a request that was answered or cancelled. */
   readonly settle: (id: RequestId) => RequestBatch | undefined;
@@ -29,10 +35,10 @@ export type PendingRequests = {
 export function createPendingRequests(): PendingRequests {
   const byId = new Map<RequestId, RequestBatch>();
   return {
-    begin(ids, response) {
+    begin(ids, response, onSettled = () => undefined) {
       if (ids.some((id) => byId.has(id)) || new Set(ids).size < ids.length) return undefined;
       const waiting = new Set(ids);
-      const batch: RequestBatch = { waiting, response, stream: undefined, isTaken: false, onWritten: [] };
+      const batch: RequestBatch = { waiting, response, stream: undefined, isTaken: false, onSettled, onWritten: [] };
       for (const id of ids) byId.set(id, batch);
       return batch;
     },
@@ -45,6 +51,7 @@ export function createPendingRequests(): PendingRequests {
       if (batch.waiting.size > 0) return batch;
       // The stream is kept for long, and would keep the much larger connection in memory.
       batch.response = undefined;
+      batch.onSettled();
       if (batch.stream !== undefined) batch.stream.isEnded = true;
       return batch;
     },

@@ -118,3 +118,18 @@ it("an endless message is not kept, and ends the connection", async () => {
 
   expect(isClosed).toBe(true);
 });
+
+it("a message of too many values is not parsed, and the next one is", async () => {
+  const { stdin, transport } = create();
+  const heard: unknown[] = [];
+  transport.onerror = ({ message }) => void heard.push(message);
+  transport.onmessage = (message) => void heard.push(message);
+  await transport.start();
+  const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+
+  stdin.write(`{"jsonrpc":"2.0","id":0,"method":"ping","params":{"x":[${"{},".repeat(10_000)}{}]}}\n`);
+  stdin.write(`${JSON.stringify(ping)}\r\n`);
+  await setImmediate();
+
+  expect(heard).toEqual(["a message of more than 10000 values is ignored", ping]);
+});

@@ -27,7 +27,7 @@ export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOpti
       }
       add(chunk.subarray(start, end));
       if (isDone) return lines;
-      const line = Buffer.concat(parts).toString("utf8");
+      const line = Buffer.concat(parts);
       parts = [];
       length = 0;
       start = end + 1;
@@ -40,7 +40,7 @@ export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOpti
 
 type LineReaderOptions = {
   readonly maxBytes: number;
-  readonly onLine: (line: string) => void;
+  readonly onLine: (line: Buffer) => void;
   readonly onTooLong: () => void;
 };
 

@@ -1,10 +1,14 @@
 import { describe, expect, it, vi } from "vitest";
-import { createLineReader } from "../../src/transport/line-reader.ts";
+import { createLineReader } from "../../src/bounds/line-reader.ts";
 
 function read(chunks: readonly string[], maxBytes = 10) {
   const lines: string[] = [];
   let tooLong = 0;
-  const take = createLineReader({ maxBytes, onLine: (line) => lines.push(line), onTooLong: () => (tooLong += 1) });
+  const take = createLineReader({
+    maxBytes,
+    onLine: (line) => lines.push(String(line)),
+    onTooLong: () => (tooLong += 1),
+  });
   const counts = chunks.map((chunk) => take(Buffer.from(chunk, "latin1")));
   return { lines, tooLong, counts };
 }
@@ -26,7 +30,11 @@ describe("lines of chunks", () => {
   it("are kept in few pieces that hold no chunk in memory", () => {
     const join = vi.spyOn(Buffer, "concat");
     const lines: string[] = [];
-    const take = createLineReader({ maxBytes: 10_000, onLine: (line) => lines.push(line), onTooLong: () => undefined });
+    const take = createLineReader({
+      maxBytes: 10_000,
+      onLine: (line) => lines.push(String(line)),
+      onTooLong: () => undefined,
+    });
     const chunk = Buffer.from("a");
     for (let count = 0; count < 5000; count += 1) take(chunk);
     chunk.fill("b");
