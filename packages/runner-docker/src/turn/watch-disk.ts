@@ -6,6 +6,7 @@ import { SANDBOX } from "../sandbox/container-options.ts";
 import { toDescriptorPath } from "../sandbox/mount-sources.ts";
 import type { ContainerRoot } from "../container-files/look-into.ts";
 import { measureFolder, type FolderSize } from "../container-files/measure-folder.ts";
+import { measureGrowth, measureUnlinked } from "../container-files/measure-growth.ts";
 
 export type DiskLimit = {
   /** Limit of the home */
@@ -33,6 +34,8 @@ const REST = 20;
 const MEASURING_LIMIT_MS = 60_000;
 const LAST_MEASURING_LIMIT_MS = 5000;
 const LEAST_FREE: Room = { bytes: 2 ** 30, files: 100_000 };
+// A turn is never ended on a full disk if it took less than this part of what was free.
+const LEAST_SHARE = 1 / 256;
 
 /**
  * Watches the disks of a turn's home and workspace. It reads their free space every second, and measures the home only if it
@@ -45,15 +48,23 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
   const watching = watch().catch(() => undefined);
   let { heldBytes } = limit;
   let takenBytes: number | undefined;
+  const beganMs = Date.now();
 
   async function watch(): Promise<void> {
     const [places, before] = await Promise.all([opening, first]);
     if (places === undefined || before === undefined) return;
     let last = before;
+    // Halved at each look at a full disk, so that the turn that took most ends first, in whichever budgie.
+    let share = 1 / 4;
     while (!isAbove(last, before)) {
       await sleep(TICK_MS, undefined, { signal: over.signal, ref: false });
       const [home, workspace] = await Promise.all([readSpace(places.home), readSpace(places.workspace)]);
-      if (isFull(home, before.space) || isFull(workspace, before.workspace)) break;
+      const isHomeFull = isFull(home, before.space);
+      if (isHomeFull || isFull(workspace, before.workspace)) {
+        const free = (isHomeFull ? before.space : before.workspace).free;
+        if (await hasTaken(free, places, share, beganMs, over.signal)) break;
+        share = Math.max(LEAST_SHARE, share / 2);
+      } else share = 1 / 4;
       if (isDue(last, home.used)) last = await measure(places, over.signal);
     }
     if (!over.signal.aborted) limit.onReached();
@@ -80,9 +91,9 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     const places = await opening;
     if (places === undefined) return undefined;
     try {
-      return await measureGrowth(heldBytes ?? (await first)?.size.bytes, places);
+      return await reportGrowth(heldBytes ?? (await first)?.size.bytes, places);
     } finally {
-      await Promise.all([places.home.close(), places.workspace.close()]);
+      await Promise.all([places.home.close(), places.workspace.close(), places.proc?.close()]);
     }
   }
 
@@ -91,7 +102,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     if (places === undefined || before === undefined || over.signal.aborted) return undefined;
     const lastBytes = takenBytes ?? before.size.bytes;
     // The size in a running container includes what is mounted in the home, so only differences count.
-    const taken = await measureGrowth(lastBytes, places);
+    const taken = await reportGrowth(lastBytes, places);
     if (taken === undefined) return undefined;
     heldBytes = Math.max(0, (heldBytes ?? before.size.bytes) + taken.homeBytes - lastBytes);
     takenBytes = taken.homeBytes;
@@ -102,13 +113,20 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
 }
 
 /** Open folders, which can be measured after the container's end. */
-type Places = { readonly home: FileHandle; readonly workspace: FileHandle };
+type Places = {
+  readonly home: FileHandle;
+  readonly workspace: FileHandle;
+  /** The container's `/proc`; `undefined` if it is not accessible */
+  readonly proc: FileHandle | undefined;
+};
 
 async function openPlaces({ path }: ContainerRoot): Promise<Places> {
   const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
   const home = await open(`${path}/home`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
-    return { home, workspace: await open(path + SANDBOX.workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) };
+    const workspace = await open(path + SANDBOX.workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const proc = await open(`${path}/proc`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(() => undefined);
+    return { home, workspace, proc };
   } catch (error) {
     await home.close();
     throw error;
@@ -140,15 +158,40 @@ type Measured = {
   readonly endedMs: number;
 };
 
-async function measure({ home, workspace }: Places, signal: AbortSignal): Promise<Measured> {
+/** Returns true if a turn took a share of what was free before it. A partial count takes all of it. */
+async function hasTaken(
+  free: Room,
+  { home, proc, workspace }: Places,
+  share: number,
+  sinceMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]);
+  const devices = new Set([(await home.stat()).dev, (await workspace.stat()).dev]);
+  const unlinked = proc === undefined ? [] : [...devices].map((device) => measureUnlinked(proc, device, limit));
+  const parts = await Promise.all([...[home, workspace].map((one) => measureGrowth(one, sinceMs, limit)), ...unlinked]);
+  const taken = (kind: keyof Room): boolean =>
+    parts.reduce((sum, part) => sum + part[kind], 0) > Math.max(1, share * free[kind]);
+  return parts.some(({ isPartial }) => isPartial) || taken("bytes") || taken("files");
+}
+
+async function measure({ home, proc, workspace }: Places, signal: AbortSignal): Promise<Measured> {
   const began = performance.now();
   const spaces = await Promise.all([readSpace(home), readSpace(workspace)]);
-  const size = await measureFolder(home, AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]));
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]);
+  const [linked, unlinked] = await Promise.all([
+    measureFolder(home, limit),
+    proc && measureUnlinked(proc, (await home.stat()).dev, limit),
+  ]);
+  const size = {
+    bytes: linked.bytes + (unlinked?.bytes ?? 0),
+    isPartial: linked.isPartial || unlinked?.isPartial === true,
+  };
   const endedMs = performance.now();
   return { size, space: spaces[0], workspace: spaces[1], tookMs: endedMs - began, endedMs };
 }
 
-async function measureGrowth(heldBytes: number | undefined, { home }: Places): Promise<DiskReport | undefined> {
+async function reportGrowth(heldBytes: number | undefined, { home }: Places): Promise<DiskReport | undefined> {
   const { bytes, isPartial } = await measureFolder(home, AbortSignal.timeout(LAST_MEASURING_LIMIT_MS));
   if (heldBytes === undefined || isPartial) return undefined;
   return { homeBytes: bytes, grownBytes: Math.max(0, bytes - heldBytes) };

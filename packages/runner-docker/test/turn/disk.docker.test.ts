@@ -31,6 +31,13 @@ it("ends a turn soon after its home exceeds the limit", async () => {
   await session.remove();
 });
 
+it("ends a turn whose unlinked open files exceed the limit", async () => {
+  const { child, session } = await fill(1, 'exec 9>"$HOME/gone"; rm "$HOME/gone"; head -c 128M /dev/zero >&9; sleep 30');
+
+  expect(await child.exit).toMatchObject({ reason: "disk-limit" });
+  await session.remove();
+});
+
 it("reports the growth of a home, and keeps a turn below the limit running", async () => {
   const { child, session } = await fill(8, "exit 0");
   const { exitCode, reason } = await child.exit;
