@@ -5,8 +5,8 @@ import type { DiskReport } from "@budgie/core";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { toDescriptorPath } from "../sandbox/mount-sources.ts";
 import type { ContainerRoot } from "../container-files/look-into.ts";
-import { measureFolder, type FolderSize } from "../container-files/measure-folder.ts";
-import { measureGrowth, measureUnlinked } from "../container-files/measure-growth.ts";
+import { measureFolder, measureUnlinked, type FolderSize } from "../container-files/measure-folder.ts";
+import { FIRST_SHARE, hasTaken, toNextShare, type Places, type Room } from "./has-taken.ts";
 
 export type DiskLimit = {
   /** Limit of the home */
@@ -34,8 +34,6 @@ const REST = 20;
 const MEASURING_LIMIT_MS = 60_000;
 const LAST_MEASURING_LIMIT_MS = 5000;
 const LEAST_FREE: Room = { bytes: 2 ** 30, files: 100_000 };
-// A turn is never ended on a full disk if it took less than this part of what was free.
-const LEAST_SHARE = 1 / 256;
 
 /**
  * Watches the disks of a turn's home and workspace. It reads their free space every second, and measures the home only if it
@@ -54,17 +52,13 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     const [places, before] = await Promise.all([opening, first]);
     if (places === undefined || before === undefined) return;
     let last = before;
-    // Halved at each look at a full disk, so that the turn that took most ends first, in whichever budgie.
-    let share = 1 / 4;
+    let share = FIRST_SHARE;
     while (!isAbove(last, before)) {
       await sleep(TICK_MS, undefined, { signal: over.signal, ref: false });
       const [home, workspace] = await Promise.all([readSpace(places.home), readSpace(places.workspace)]);
-      const isHomeFull = isFull(home, before.space);
-      if (isHomeFull || isFull(workspace, before.workspace)) {
-        const free = (isHomeFull ? before.space : before.workspace).free;
-        if (await hasTaken(free, places, share, beganMs, over.signal)) break;
-        share = Math.max(LEAST_SHARE, share / 2);
-      } else share = 1 / 4;
+      const free = toFreeBefore([home, before.space], [workspace, before.workspace]);
+      if (free !== undefined && (await hasTaken(places, { free, share, sinceMs: beganMs }, over.signal))) break;
+      share = free === undefined ? FIRST_SHARE : toNextShare(share);
       if (isDue(last, home.used)) last = await measure(places, over.signal);
     }
     if (!over.signal.aborted) limit.onReached();
@@ -112,14 +106,6 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
   return { ready: Promise.resolve(opening), end, take: () => take().catch(() => undefined) };
 }
 
-/** Open folders, which can be measured after the container's end. */
-type Places = {
-  readonly home: FileHandle;
-  readonly workspace: FileHandle;
-  /** The container's `/proc`; `undefined` if it is not accessible */
-  readonly proc: FileHandle | undefined;
-};
-
 async function openPlaces({ path }: ContainerRoot): Promise<Places> {
   const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
   const home = await open(`${path}/home`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -133,14 +119,16 @@ async function openPlaces({ path }: ContainerRoot): Promise<Places> {
   }
 }
 
-/** The free space of a disk, in bytes and in files: most file systems limit the number of files too. */
-type Room = { readonly bytes: number; readonly files: number };
-
 type Space = { readonly used: number; readonly free: Room };
 
 async function readSpace(place: FileHandle): Promise<Space> {
   const { bavail, bfree, blocks, bsize, ffree } = await statfs(toDescriptorPath(place));
   return { used: (blocks - bfree) * bsize, free: { bytes: bavail * bsize, files: ffree } };
+}
+
+/** Returns what was free before on the first disk that is nearly full; `undefined` if none is. */
+function toFreeBefore(...disks: readonly (readonly [Space, Space])[]): Room | undefined {
+  return disks.find(([now, before]) => isFull(now, before))?.[1].free;
 }
 
 /** Returns true if a disk is nearly full, unless it already was before the turn. */
@@ -157,23 +145,6 @@ type Measured = {
   readonly tookMs: number;
   readonly endedMs: number;
 };
-
-/** Returns true if a turn took a share of what was free before it. A partial count takes all of it. */
-async function hasTaken(
-  free: Room,
-  { home, proc, workspace }: Places,
-  share: number,
-  sinceMs: number,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]);
-  const devices = new Set([(await home.stat()).dev, (await workspace.stat()).dev]);
-  const unlinked = proc === undefined ? [] : [...devices].map((device) => measureUnlinked(proc, device, limit));
-  const parts = await Promise.all([...[home, workspace].map((one) => measureGrowth(one, sinceMs, limit)), ...unlinked]);
-  const taken = (kind: keyof Room): boolean =>
-    parts.reduce((sum, part) => sum + part[kind], 0) > Math.max(1, share * free[kind]);
-  return parts.some(({ isPartial }) => isPartial) || taken("bytes") || taken("files");
-}
 
 async function measure({ home, proc, workspace }: Places, signal: AbortSignal): Promise<Measured> {
   const began = performance.now();
