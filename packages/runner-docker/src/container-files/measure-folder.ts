@@ -43,7 +43,7 @@ export type Growth = {
   /** Disk space of the counted files */
   readonly bytes: number;
   readonly files: number;
-  /** True if there may be more, since there were too many or the time limit was reached */
+  /** True if there may be more, since a folder was unreadable, there were too many or the time limit was reached */
   readonly isPartial: boolean;
 };
 
@@ -75,7 +75,7 @@ async function sumOf(
   { device, signal }: Counting,
 ): Promise<Growth> {
   const child = spawn(command, args, {
-    stdio: ["ignore", "pipe", "ignore", fd],
+    stdio: ["ignore", "pipe", "pipe", fd],
     env: { LC_ALL: "C", PATH: process.env["PATH"] },
     signal,
     killSignal: "SIGKILL",
@@ -87,6 +87,12 @@ async function sumOf(
     if (length <= MOST_OUTPUT) chunks.push(chunk);
     else child.kill("SIGKILL");
   });
+  let isHidden = false;
+  // Some of a container's processes may be hidden from an ordinary user. An agent's own folder must not be.
+  child.stderr?.on(
+    "data",
+    (chunk: Buffer) => (isHidden ||= device === undefined && chunk.includes("Permission denied")),
+  );
   // Files and processes that end meanwhile make the exit code 1.
   const hasEnded = await new Promise<boolean>((resolve) => {
     child.once("error", () => resolve(false));
@@ -99,5 +105,5 @@ async function sumOf(
     sizes.set(`${ofDevice} ${inode}`, Number(blocks) * 512);
   }
   const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-  return { bytes, files: sizes.size, isPartial: !hasEnded };
+  return { bytes, files: sizes.size, isPartial: !hasEnded || isHidden };
 }
