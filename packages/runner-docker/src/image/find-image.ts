@@ -14,6 +14,8 @@ export type SandboxImage = {
   readonly platform: string;
   /** The image's `PATH` */
   readonly path: string;
+  /** The paths that its configuration declares as volumes, normalized */
+  readonly volumes: readonly string[];
   /** True if its configuration is like that of the original's Dockerfile, in whose images only root could reach the agents' program */
   readonly isLikeOriginals: boolean;
 };
@@ -37,7 +39,10 @@ const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /** Finds an image by name or id, or throws `IMAGE_NOT_FOUND`. It never pulls: only images that the user put on the engine run. */
 export async function findImage({ endpoint }: { readonly endpoint: Endpoint }, name: string): Promise<SandboxImage> {
   const facts = await inspectImage(endpoint, name);
-  refuseVolumes(name, Object.keys(facts.Config?.Volumes ?? {}));
+  const volumes = Object.keys(facts.Config?.Volumes ?? {}).map((path) =>
+    posix.join("/", path, ".").replace(/(?<=.)\/$/, ""),
+  );
+  refuseVolumes(name, volumes);
   const path = facts.Config?.Env?.find((variable) => variable.startsWith("PATH="))?.slice("PATH=".length);
   return {
     id: facts.Id,
@@ -45,6 +50,7 @@ export async function findImage({ endpoint }: { readonly endpoint: Endpoint }, n
     created: new Date(facts.Created),
     platform: `${facts.Os ?? "unknown"}/${facts.Architecture ?? "unknown"}`,
     path: path ?? USUAL_PATH,
+    volumes,
     isLikeOriginals: isLikeOriginals(facts),
   };
 }

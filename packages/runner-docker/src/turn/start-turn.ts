@@ -95,8 +95,8 @@ async function launch(turn: TurnLaunch): Promise<LaunchedTurn> {
     await using held = await holdTurnMounts(toTurnMounts(turn, { ...files, skeleton }));
     // The engine would create new volumes in place of removed ones.
     const run = await turn.containerReady;
-    const imageId = (command.image === undefined ? context.image : await context.findImage(command.image)).id;
-    const body = toTurnBody(turn, { held, imageId });
+    const image = command.image === undefined ? context.image : await context.findImage(command.image);
+    const body = toTurnBody(turn, { held, image });
     const networkRun = network.mode.startsWith("container:") ? run : undefined;
     // Read before the container is created, since its mounts are taken later.
     const facts = ahead && toTurnFacts({ body, held, skeleton, networkRun });

@@ -1,6 +1,7 @@
-import type { ContainerCreateOptions } from "dockerode";
+import type { ContainerCreateOptions, MountSettings } from "dockerode";
 import { DEFAULT_ACCESS, toHidden, type Command, type Limits, type SessionId, type StartOptions } from "@budgie/core";
 import { toLabels } from "../engine/labels.ts";
+import type { SandboxImage } from "../image/find-image.ts";
 import { toTurnContainer } from "../sandbox/container-options.ts";
 import type { MountedFiles } from "../sandbox/mounted-files.ts";
 import type { HeldMounts, SessionVolumes, TurnMount, TurnMounts } from "../sandbox/mounts.ts";
@@ -40,17 +41,21 @@ export type LaunchedTurn = Pick<StartedTurn, "container" | "root" | "socket"> & 
   discard(): Promise<void>;
 };
 
-type BodyParts = { readonly held: HeldMounts; readonly imageId: string };
+type BodyParts = { readonly held: HeldMounts; readonly image: Pick<SandboxImage, "id" | "volumes"> };
+
+// As /tmp has.
+const VOLUME_BYTES = 512 * 1024 ** 2;
 
 /** Returns the body of the request that creates a turn's container. */
-export function toTurnBody(turn: TurnLaunch, { held, imageId }: BodyParts): ContainerCreateOptions {
+export function toTurnBody(turn: TurnLaunch, { held, image }: BodyParts): ContainerCreateOptions {
   const { context, network, options, session } = turn;
   const { caFile, callerGroups, engine, limits, owner, runtime, user } = context;
+  const mounts = held.mounts.map(({ settings }) => settings);
   return toTurnContainer({
-    imageId,
+    imageId: image.id,
     user,
     extraGroups: toExtraGroups(held.workspace.gid, user, callerGroups),
-    mounts: held.mounts.map(({ settings }) => settings),
+    mounts: [...mounts, ...coverVolumes(image.volumes, mounts)],
     network: network.mode,
     forwarder: network.forwarder?.command,
     caFile,
@@ -60,6 +65,19 @@ export function toTurnBody(turn: TurnLaunch, { held, imageId }: BodyParts): Cont
     runtime,
     labels: toLabels(owner.record, session, "turn"),
   });
+}
+
+/** Returns a mount in memory for each of an image's volumes: the engine would create one on its disk, which has no limit. */
+function coverVolumes(volumes: readonly string[], mounts: readonly MountSettings[]): MountSettings[] {
+  const taken = new Set(["/tmp", "/var/tmp", ...mounts.map(({ Target }) => Target)]);
+  return volumes
+    .filter((path) => !taken.has(path))
+    .map((Target) => ({
+      Type: "tmpfs",
+      Source: "",
+      Target,
+      TmpfsOptions: { SizeBytes: VOLUME_BYTES, Mode: 0o1777 },
+    }));
 }
 
 /** Returns the lower of each of a runner's and a turn's limits. */

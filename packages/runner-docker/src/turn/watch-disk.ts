@@ -5,7 +5,8 @@ import type { DiskReport } from "@budgie/core";
 import { SANDBOX } from "../sandbox/container-options.ts";
 import { toDescriptorPath } from "../sandbox/mount-sources.ts";
 import type { ContainerRoot } from "../container-files/look-into.ts";
-import { measureFolder, type FolderSize } from "../container-files/measure-folder.ts";
+import { measureFolder, measureUnlinked, type FolderSize } from "../container-files/measure-folder.ts";
+import { FIRST_SHARE, hasTaken, toNextShare, type Places, type Room } from "./has-taken.ts";
 
 export type DiskLimit = {
   /** Limit of the home */
@@ -45,15 +46,19 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
   const watching = watch().catch(() => undefined);
   let { heldBytes } = limit;
   let takenBytes: number | undefined;
+  const beganMs = Date.now();
 
   async function watch(): Promise<void> {
     const [places, before] = await Promise.all([opening, first]);
     if (places === undefined || before === undefined) return;
     let last = before;
+    let share = FIRST_SHARE;
     while (!isAbove(last, before)) {
       await sleep(TICK_MS, undefined, { signal: over.signal, ref: false });
       const [home, workspace] = await Promise.all([readSpace(places.home), readSpace(places.workspace)]);
-      if (isFull(home, before.space) || isFull(workspace, before.workspace)) break;
+      const free = toFreeBefore([home, before.space], [workspace, before.workspace]);
+      if (free !== undefined && (await hasTaken(places, { free, share, sinceMs: beganMs }, over.signal))) break;
+      share = free === undefined ? FIRST_SHARE : toNextShare(share);
       if (isDue(last, home.used)) last = await measure(places, over.signal);
     }
     if (!over.signal.aborted) limit.onReached();
@@ -80,9 +85,9 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     const places = await opening;
     if (places === undefined) return undefined;
     try {
-      return await measureGrowth(heldBytes ?? (await first)?.size.bytes, places);
+      return await reportGrowth(heldBytes ?? (await first)?.size.bytes, places);
     } finally {
-      await Promise.all([places.home.close(), places.workspace.close()]);
+      await Promise.all([places.home.close(), places.workspace.close(), places.proc?.close()]);
     }
   }
 
@@ -91,7 +96,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     if (places === undefined || before === undefined || over.signal.aborted) return undefined;
     const lastBytes = takenBytes ?? before.size.bytes;
     // The size in a running container includes what is mounted in the home, so only differences count.
-    const taken = await measureGrowth(lastBytes, places);
+    const taken = await reportGrowth(lastBytes, places);
     if (taken === undefined) return undefined;
     heldBytes = Math.max(0, (heldBytes ?? before.size.bytes) + taken.homeBytes - lastBytes);
     takenBytes = taken.homeBytes;
@@ -101,28 +106,29 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
   return { ready: Promise.resolve(opening), end, take: () => take().catch(() => undefined) };
 }
 
-/** Open folders, which can be measured after the container's end. */
-type Places = { readonly home: FileHandle; readonly workspace: FileHandle };
-
 async function openPlaces({ path }: ContainerRoot): Promise<Places> {
   const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
   const home = await open(`${path}/home`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   try {
-    return { home, workspace: await open(path + SANDBOX.workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) };
+    const workspace = await open(path + SANDBOX.workspace, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const proc = await open(`${path}/proc`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(() => undefined);
+    return { home, workspace, proc };
   } catch (error) {
     await home.close();
     throw error;
   }
 }
 
-/** The free space of a disk, in bytes and in files: most file systems limit the number of files too. */
-type Room = { readonly bytes: number; readonly files: number };
-
 type Space = { readonly used: number; readonly free: Room };
 
 async function readSpace(place: FileHandle): Promise<Space> {
   const { bavail, bfree, blocks, bsize, ffree } = await statfs(toDescriptorPath(place));
   return { used: (blocks - bfree) * bsize, free: { bytes: bavail * bsize, files: ffree } };
+}
+
+/** Returns what was free before on the first disk that is nearly full; `undefined` if none is. */
+function toFreeBefore(...disks: readonly (readonly [Space, Space])[]): Room | undefined {
+  return disks.find(([now, before]) => isFull(now, before))?.[1].free;
 }
 
 /** Returns true if a disk is nearly full, unless it already was before the turn. */
@@ -140,15 +146,23 @@ type Measured = {
   readonly endedMs: number;
 };
 
-async function measure({ home, workspace }: Places, signal: AbortSignal): Promise<Measured> {
+async function measure({ home, proc, workspace }: Places, signal: AbortSignal): Promise<Measured> {
   const began = performance.now();
   const spaces = await Promise.all([readSpace(home), readSpace(workspace)]);
-  const size = await measureFolder(home, AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]));
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]);
+  const [linked, unlinked] = await Promise.all([
+    measureFolder(home, limit),
+    proc && measureUnlinked(proc, (await home.stat()).dev, limit),
+  ]);
+  const size = {
+    bytes: linked.bytes + (unlinked?.bytes ?? 0),
+    isPartial: linked.isPartial || unlinked?.isPartial === true,
+  };
   const endedMs = performance.now();
   return { size, space: spaces[0], workspace: spaces[1], tookMs: endedMs - began, endedMs };
 }
 
-async function measureGrowth(heldBytes: number | undefined, { home }: Places): Promise<DiskReport | undefined> {
+async function reportGrowth(heldBytes: number | undefined, { home }: Places): Promise<DiskReport | undefined> {
   const { bytes, isPartial } = await measureFolder(home, AbortSignal.timeout(LAST_MEASURING_LIMIT_MS));
   if (heldBytes === undefined || isPartial) return undefined;
   return { homeBytes: bytes, grownBytes: Math.max(0, bytes - heldBytes) };

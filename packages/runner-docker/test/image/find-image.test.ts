@@ -28,6 +28,7 @@ it("finds an image by its name, and keeps the id", async () => {
     created: new Date("2026-01-02T03:04:05Z"),
     platform: "linux/arm64",
     path: "/opt/bin:/bin",
+    volumes: [],
     isLikeOriginals: false,
   });
 });

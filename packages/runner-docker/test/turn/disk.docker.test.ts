@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createSessionId, type Runner } from "@budgie/core";
-import { createDockerPlace } from "../helpers/docker-place.ts";
+import { buildImage } from "../image/build-image.ts";
+import { BASE_IMAGE, createDockerPlace, run } from "../helpers/docker-place.ts";
 
 const MIB = 2 ** 20;
 const place = createDockerPlace();
@@ -31,6 +32,16 @@ it("ends a turn soon after its home exceeds the limit", async () => {
   await session.remove();
 });
 
+it("ends a turn whose unlinked open files exceed the limit", async () => {
+  const { child, session } = await fill(
+    1,
+    'exec 9>"$HOME/gone"; rm "$HOME/gone"; head -c 128M /dev/zero >&9; sleep 30',
+  );
+
+  expect(await child.exit).toMatchObject({ reason: "disk-limit" });
+  await session.remove();
+});
+
 it("reports the growth of a home, and keeps a turn below the limit running", async () => {
   const { child, session } = await fill(8, "exit 0");
   const { exitCode, reason } = await child.exit;
@@ -41,5 +52,17 @@ it("reports the growth of a home, and keeps a turn below the limit running", asy
   expect(homeBytes).toBeLessThan(10 * MIB);
   // The login was in the home before.
   expect(homeBytes - grownBytes).toBeLessThan(2 * MIB);
+  await session.remove();
+});
+
+it("gives an image's volumes memory instead of the engine's disk", async () => {
+  await using image = await buildImage(`FROM ${BASE_IMAGE}\nVOLUME /data/ /srv/cache /workspace /tmp`);
+  const own = await place.createRunner({ image: image.name });
+  const session = await own.runner.openSession(createSessionId());
+
+  const script = "for path in /data /srv/cache; do echo x >$path/file; stat -f -c '%T' $path; done";
+  const { stderr, stdout } = await run(session, place.workspace, script);
+
+  expect([stdout, stderr]).toEqual(["tmpfs\ntmpfs\n", ""]);
   await session.remove();
 });

@@ -120,6 +120,36 @@ describe("watchDisk", () => {
     await report.end();
   });
 
+  // Only root can mount a disk.
+  it.skipIf(process.getuid?.() !== 0)(
+    "reports the turn that filled a disk, and not one that wrote little",
+    async () => {
+      const disk = mkdtempSync(join(tmpdir(), "budgie-full-"));
+      expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=64m", "tmpfs", disk]).status).toBe(0);
+      onTestFinished(() => void spawnSync("sh", ["-c", 'umount -l "$1"; rmdir "$1"', "sh", disk]));
+      const [large, small] = (["large", "small"] as const).map(startIn) as [Watched, Watched];
+      await new Promise((resolve) => setTimeout(resolve, 1200));
+
+      writeFileSync(join(small.path, "home/note"), "sixteen bytes...");
+      writeInto(join(large.path, "workspace/large"), 48);
+      await vi.waitFor(() => expect(large.onReached).toHaveBeenCalledOnce(), 10_000);
+      // The disk stays full for as long as the smallest share takes to be asked for.
+      await new Promise((resolve) => setTimeout(resolve, 9000));
+
+      expect(small.onReached).not.toHaveBeenCalled();
+      await Promise.all([large.watch.end(), small.watch.end()]);
+
+      type Watched = ReturnType<typeof startIn>;
+      function startIn(name: string) {
+        const path = join(disk, name);
+        for (const folder of ["home", "workspace"]) mkdirSync(join(path, folder), { recursive: true });
+        const onReached = vi.fn();
+        const root = { ...createPlace().root, path };
+        return { path, onReached, watch: watchDisk(root, { bytes: 256 * MIB, heldBytes: undefined, onReached }) };
+      }
+    },
+  );
+
   it("counts growth from the size after the last turn, if that is known", async () => {
     const { root, write } = createPlace();
     write("home/agent/before", 2);
