@@ -3,8 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { PROGRAM_HIDDEN_PATHS } from "@budgie/acp";
-import { createOwner, createSessionId } from "@budgie/core";
+import { createOwner, createSessionId, PROGRAM_PATHS } from "@budgie/core";
 import { createDockerRunner } from "@budgie/runner-docker";
 import { createFakeLlm } from "@budgie/testkit";
 
@@ -16,7 +15,7 @@ const command = {
   env: { OPENAI_API_KEY: "none", OPENAI_BASE_URL: `https://llm.test:${port}/v1`, OPENAI_MODEL: "fake" },
   projections: [],
   home: [{ path: ".qwen/settings.json", content: '{ "security": { "auth": { "selectedType": "openai" } } }' }],
-  hidden: PROGRAM_HIDDEN_PATHS.qwen,
+  hidden: PROGRAM_PATHS.qwen,
 };
 const hosts = [{ host: "llm.test", port, address: "127.0.0.1", from: "the example" }];
 const access = { workspace: "rw", egress: { mode: "allowlist", hosts }, limits: {} };

@@ -1,4 +1,3 @@
 // The public surface of @budgie/acp: every export is named here, and becomes API.
 export { createAcpProtocol, type AcpOptions } from "./acp-protocol.ts";
-export { ALL_HIDDEN_PATHS, PROGRAM_HIDDEN_PATHS } from "./program-hidden-paths.ts";
 export type { AcpProgram, PermissionPolicy } from "./conversation/acp-program.ts";

@@ -62,7 +62,7 @@ export { allowsFileTools } from "./agents/agent-tools.ts";
 export { toV2AllowedTools, toV2Tools } from "./kiro/v2/v2-tools.ts";
 export { findV2Obstacle } from "./kiro/v2/v2-obstacle.ts";
 export { toV2Definition } from "./kiro/v2/to-v2-definition.ts";
-export { KIRO_HIDDEN_PATHS } from "./kiro/kiro-hidden-paths.ts";
+export { ALL_HIDDEN_PATHS, KIRO_HIDDEN_PATHS, PROGRAM_PATHS } from "./policy/program-paths.ts";
 export { toSharedProjections, type KiroAcpProgram, type KiroModels } from "./kiro/kiro-command.ts";
 export { createOmissions, type Omissions } from "./text/omissions.ts";
 export { parseMounts, type Mount } from "./policy/bind-mounts.ts";
@@ -131,7 +131,7 @@ export { createSessionStore, type SessionStore } from "./sessions/session-store.
 export type { SessionHomes, TurnUse } from "./runner/session-homes.ts";
 export type { RegisteredSession, SessionRegister } from "./sessions/session-register.ts";
 export { isWithin } from "./policy/is-within.ts";
-export { toHidden, type Cover, type CoverEntry, type Hidden, type HiddenPaths } from "./runner/hidden-paths.ts";
+export { toHidden, type Cover, type CoverEntry, type Hidden, type HiddenPaths } from "./policy/hidden-paths.ts";
 export { isHomePath } from "./runner/home-path.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./runner/session-id.ts";
 export { sanitizeText } from "./text/sanitize-text.ts";

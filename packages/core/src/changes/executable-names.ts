@@ -1,25 +1,23 @@
-// The files and folders that editors, shells, agents, package managers, git and CI run or read commands from, at any depth.
+import type { Cover } from "../policy/hidden-paths.ts";
+import { REPOSITORY_PATHS } from "../policy/program-paths.ts";
 
-const FOLDERS = new Set([
-  ".amazonq",
+const FORGES = new Set([".forgejo", ".gitea", ".github"]);
+const FORGE_NAMES = new Set(["actions", "workflows", ...toEntries(REPOSITORY_PATHS[".github"])]);
+
+// What agents' programs, editors, shells, package managers, git and CI run or read commands from, at any depth.
+const WATCHED = new Set([
+  ...Object.keys(REPOSITORY_PATHS).filter((path) => !isForge(path)),
+  // Folders
   ".buildkite",
   ".circleci",
-  ".claude",
-  ".codex",
-  ".cursor",
   ".devcontainer",
-  ".gemini",
   ".githooks",
   ".husky",
   ".idea",
-  ".kiro",
-  ".vscode",
   ".windsurf",
   ".woodpecker",
   ".zed",
-]);
-
-const FILES = new Set([
+  // Files
   ".appveyor.yml",
   ".cirrus.yml",
   ".devcontainer.json",
@@ -28,7 +26,6 @@ const FILES = new Set([
   ".gitlab-ci.yml",
   ".gitmodules",
   ".lefthook.yml",
-  ".mcp.json",
   ".mise.toml",
   ".npmrc",
   ".pnpmfile.cjs",
@@ -45,8 +42,6 @@ const FILES = new Set([
   "mise.toml",
 ]);
 
-const FORGES = new Set([".forgejo", ".gitea", ".github"]);
-const FORGE_FOLDERS = new Set(["actions", "workflows"]);
 const GIT_FILES = new Set(["commondir", "config", "config.worktree", "gitdir"]);
 
 /** The meaning of a name in a folder: a file that the host runs, a folder that leads to one, or neither. */
@@ -74,7 +69,7 @@ export function toNameKind(name: string, folder: FolderKind): NameKind {
 
 const NAME_KINDS: Readonly<Record<FolderKind, (name: string) => NameKind>> = {
   plain: toPlainKind,
-  forge: (name) => (FORGE_FOLDERS.has(name) ? "watched" : "none"),
+  forge: (name) => (FORGE_NAMES.has(name) ? "watched" : "none"),
   // Git may enter any folder that its index names.
   watched: (name) => (name === ".git" ? "git" : "watched"),
   git: toGitKind,
@@ -93,7 +88,7 @@ export function isGitFolder(names: ReadonlySet<string>): boolean {
   return names.has("HEAD") && (names.has("commondir") || (names.has("objects") && names.has("refs")));
 }
 
-/** Returns true for a forge's folder, such as `.github`. Only its `actions` and `workflows` are run. */
+/** Returns true for a forge's folder, such as `.github`, of which only some entries are run or read as configuration. */
 export function isForge(name: string): boolean {
   return FORGES.has(name.toLowerCase());
 }
@@ -101,7 +96,7 @@ export function isForge(name: string): boolean {
 function toPlainKind(name: string): NameKind {
   if (name === ".git") return "git";
   if (name === "package.json") return "package";
-  if (FOLDERS.has(name) || FILES.has(name)) return "watched";
+  if (WATCHED.has(name)) return "watched";
   return name === "node_modules" ? "none" : "enter";
 }
 
@@ -116,11 +111,14 @@ function toGitKind(name: string): NameKind {
  * The paths that may be mounted read-only. They lie near the workspace's root, because each mount hinders renaming the folders above it.
  */
 export const PROTECTABLE: readonly string[] = [
-  ...FOLDERS,
-  ...FILES,
+  ...WATCHED,
   ".git",
   "Jenkinsfile",
   "package.json",
-  ...[...FORGES].flatMap((forge) => [...FORGE_FOLDERS].map((folder) => `${forge}/${folder}`)),
+  ...[...FORGES].flatMap((forge) => [...FORGE_NAMES].map((name) => `${forge}/${name}`)),
   ...["hooks", ...GIT_FILES].map((name) => `.git/${name}`),
 ];
+
+function toEntries(cover: Cover | undefined): readonly string[] {
+  return typeof cover === "object" && "entries" in cover ? Object.keys(cover.entries) : [];
+}

@@ -4,7 +4,7 @@ import type { Command, Projection } from "../runner/runner.ts";
 import type { KiroFlags } from "./help/kiro-flags.ts";
 import type { HarnessFlags } from "./help/parse-kiro-help.ts";
 import type { KiroRequest } from "./v3/custom-agent.ts";
-import { KIRO_HIDDEN_PATHS } from "./kiro-hidden-paths.ts";
+import { KIRO_HIDDEN_PATHS } from "../policy/program-paths.ts";
 
 /** The options of one run of `kiro-cli chat`. */
 export type KiroRun = {

@@ -1,4 +1,4 @@
-import type { HiddenPaths } from "./hidden-paths.ts";
+import type { HiddenPaths } from "../policy/hidden-paths.ts";
 import type { Access } from "../policy/policy.ts";
 import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
 import type { RequestListener } from "node:http";

@@ -2,7 +2,7 @@ import { lstat, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Stats } from "node:fs";
 import type { Agent } from "../agents/agent.ts";
-import { toHidden } from "../runner/hidden-paths.ts";
+import { toHidden } from "../policy/hidden-paths.ts";
 import type { AgentProcess, Command, StartOptions } from "../runner/runner.ts";
 
 /** A start of an agent's process. */

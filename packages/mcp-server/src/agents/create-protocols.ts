@@ -1,4 +1,5 @@
 import {
+  ALL_HIDDEN_PATHS,
   BudgieError,
   createKiroAcpProtocol,
   createKiroProtocol,
@@ -65,19 +66,19 @@ async function loadA2a(env: Host["env"]): Promise<Protocol> {
 
 async function loadAcp({ sandbox }: Pick<Config, "sandbox">, env: Host["env"]): Promise<Protocol> {
   // Imported late, since most servers have only Kiro's agents.
-  const { createAcpProtocol, ALL_HIDDEN_PATHS: hidden } = await import("@budgie/acp");
+  const { createAcpProtocol } = await import("@budgie/acp");
   return createAcpProtocol({
     toProgram({ agent, directory }) {
       // Without a sandbox the program has the user's own home.
       const home = sandbox ? toHomeFiles(agent, directory) : undefined;
-      return toProgram(agent, { env, hidden, home, sandbox });
+      return toProgram(agent, { env, home, sandbox });
     },
   });
 }
 
-type Given = Pick<Config, "sandbox"> & Pick<Host, "env"> & Pick<Command, "hidden" | "home">;
+type Given = Pick<Config, "sandbox"> & Pick<Host, "env"> & Pick<Command, "home">;
 
-function toProgram({ file, model, name, program }: Agent, { env, hidden, home, sandbox }: Given): AcpProgram {
+function toProgram({ file, model, name, program }: Agent, { env, home, sandbox }: Given): AcpProgram {
   if (program === undefined) throw new TypeError(`The agent "${name}" has no program.`);
   const { argv: own, env: names, image, permission, sandboxArgs = [] } = program;
   const missing = names.filter((variable) => !env[variable]);
@@ -88,6 +89,8 @@ function toProgram({ file, model, name, program }: Agent, { env, hidden, home, s
     );
   }
   const passed = Object.fromEntries(names.map((variable) => [variable, env[variable] ?? ""]));
+  // Of all programs: this one may read the settings of others, and has a preset of budgie's or not.
+  const hidden = ALL_HIDDEN_PATHS;
   const argv: Command["argv"] = sandbox ? [...own, ...sandboxArgs] : own;
   return { command: { argv, env: passed, projections: [], hidden, home, image }, permission, model };
 }

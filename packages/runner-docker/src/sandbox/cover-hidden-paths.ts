@@ -18,6 +18,8 @@ export type CoveredPath = {
 
 export type Covers = {
   readonly covered: readonly CoveredPath[];
+  /** Harmless files, which stay: a mount keeps an agent from putting a folder in the place of one */
+  readonly kept: readonly HeldSource[];
   /** The names of files and folders that do not exist */
   readonly absent: readonly string[];
 };
@@ -38,14 +40,19 @@ export async function coverHiddenPaths(
   heldSources: HeldSources,
   { hidden, skeleton }: CoverOptions,
 ): Promise<Covers> {
-  const [covered, absent]: [CoveredPath[], string[]] = [[], []];
+  const [covered, kept, absent]: [CoveredPath[], HeldSource[], string[]] = [[], [], []];
   for (const [name, cover] of Object.entries(hidden)) {
     const source = await heldSources.open(name, workspace);
     const path = join(skeleton, name);
     if (source === undefined) absent.push(name);
+    else if (source.kind === "file" && mayBeFile(cover)) kept.push(source);
     else covered.push({ name, cover: path, shown: await coverOne(source, cover, { heldSources, path }) });
   }
-  return { covered, absent };
+  return { covered, kept, absent };
+}
+
+function mayBeFile(cover: Cover): boolean {
+  return typeof cover === "object" && "entries" in cover && cover.mayBeFile === true;
 }
 
 type Covering = { readonly heldSources: HeldSources; readonly path: string };
@@ -90,8 +97,8 @@ async function readNames(folder: HeldSource): Promise<readonly string[]> {
   return names;
 }
 
-// Some file systems ignore case.
-function fold(name: string): string {
+/** Returns a name as file systems that ignore case compare it. */
+export function fold(name: string): string {
   return name.normalize("NFKC").toUpperCase();
 }
 

@@ -3,7 +3,7 @@ import type { MountSettings } from "dockerode";
 import { NESTING_FILE, type Access, type Hidden, type Projection } from "@budgie/core";
 import { MADE_FOR_MOUNT } from "../engine/labels.ts";
 import { SANDBOX } from "./container-options.ts";
-import { coverHiddenPaths, makeEntry, makeMountPoint, type CoveredPath } from "./cover-hidden-paths.ts";
+import { coverHiddenPaths, fold, makeEntry, makeMountPoint, type CoveredPath } from "./cover-hidden-paths.ts";
 import { createHeldSources, movedError, type HeldSource, type HeldSources } from "./mount-sources.ts";
 import { CA_FILE, SOCKETS_TARGET } from "./proxy-environment.ts";
 
@@ -62,7 +62,7 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
   const heldSources = createHeldSources();
   try {
     const workspace = await holdWorkspace(heldSources, turn.workspace);
-    const { absent, covered } = await coverHiddenPaths(workspace, heldSources, {
+    const { absent, covered, kept } = await coverHiddenPaths(workspace, heldSources, {
       hidden: turn.hidden.ofWorkspace,
       skeleton: turn.skeleton,
     });
@@ -72,7 +72,8 @@ export async function holdTurnMounts(turn: TurnMounts): Promise<HeldMounts> {
       ...(await Promise.all(toOwnFiles(turn).map(([path, target]) => ownBind(heldSources, path, target)))),
       workspaceBind(workspace, SANDBOX.workspace, turn.workspaceMode),
       ...(await Promise.all(covered.map((folder) => coveringMounts(folder, heldSources, turn)))).flat(),
-      ...(await protectingMounts(workspace, heldSources, turn.protectedPaths)),
+      ...kept.map((file) => entryBind(file, basename(file.path), turn)),
+      ...(await protectingMounts(workspace, heldSources, toUncovered(turn.protectedPaths, covered))),
       ...(await homeMounts(heldSources, turn)),
     ];
     // The engine refuses two mounts on one target; the first one wins.
@@ -155,12 +156,21 @@ function workspaceBind(source: HeldSource, target: string, mode: Access["workspa
 async function coveringMounts(
   { cover, name, shown }: CoveredPath,
   heldSources: HeldSources,
-  { protectedPaths, workspaceMode }: TurnMounts,
+  turn: TurnMounts,
 ): Promise<readonly TurnMount[]> {
-  const target = `${SANDBOX.workspace}/${name}`;
-  const mode = protectedPaths.includes(name) ? "ro" : workspaceMode;
-  const children = shown.map((child) => workspaceBind(child, `${target}/${basename(child.path)}`, mode));
-  return [await ownBind(heldSources, cover, target), ...children];
+  const children = shown.map((child) => entryBind(child, `${name}/${basename(child.path)}`, turn));
+  return [await ownBind(heldSources, cover, `${SANDBOX.workspace}/${name}`), ...children];
+}
+
+/** Returns the mount of an entry of the workspace, read-only if it or its folder is protected. */
+function entryBind(source: HeldSource, path: string, { protectedPaths, workspaceMode }: TurnMounts): TurnMount {
+  const isProtected = protectedPaths.some((other) => `${fold(path)}/`.startsWith(`${fold(other)}/`));
+  return workspaceBind(source, `${SANDBOX.workspace}/${path}`, isProtected ? "ro" : workspaceMode);
+}
+
+/** Leaves out the protected paths in covers: a mount of a hidden one would show it again. */
+function toUncovered(protectedPaths: readonly string[], covered: readonly CoveredPath[]): readonly string[] {
+  return protectedPaths.filter((path) => !covered.some(({ name }) => `${path}/`.startsWith(`${name}/`)));
 }
 
 /**

@@ -33,9 +33,10 @@ async function cover(paths: HiddenPaths = KIRO_HIDDEN_PATHS) {
   const held = await heldSources.open(workspace);
   if (held === undefined) throw new Error("There is no workspace.");
   const options = { hidden: toHidden({ hidden: paths }).ofWorkspace, skeleton: join(root, "skeleton") };
-  const { absent, covered } = await coverHiddenPaths(held, heldSources, options);
+  const { absent, covered, kept } = await coverHiddenPaths(held, heldSources, options);
   return {
     absent,
+    ...(kept.length === 0 ? {} : { kept: kept.map(({ path }) => path) }),
     covered: Object.fromEntries(covered.map(({ name, shown }) => [name, shown.map(({ path }) => path).toSorted()])),
   };
 }
@@ -106,6 +107,22 @@ describe("coverHiddenPaths", () => {
     expect(await cover(hidden)).toEqual({ absent: [".qwen"], covered: { ".codex": [], ".mcp.json": [] } });
     expect(list(".codex")).toEqual([]);
     expect(readFileSync(join(root, "skeleton/.mcp.json"), "utf8")).toBe("{}");
+  });
+
+  it("covers entries of a folder, and keeps a file in its place, where that may be either", async () => {
+    const hidden = { ".rules": { entries: { hooks: "empty folder" }, mayBeFile: true } } as const;
+    make(".rules", "a file");
+    expect(await cover(hidden)).toEqual({ absent: [], covered: {}, kept: [join(workspace, ".rules")] });
+
+    rmSync(join(workspace, ".rules"));
+    make(".rules/hooks/PreToolUse", "a file");
+    make(".rules/style.md", "a file");
+    expect((await cover(hidden)).covered).toEqual({ ".rules": [join(workspace, ".rules/style.md")] });
+    expect(list(".rules", "hooks")).toEqual([]);
+
+    rmSync(join(workspace, ".rules"), { recursive: true });
+    make(".rules", "a link to a folder");
+    await expect(cover(hidden)).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
   });
 
   it("covers a folder with one that has only its own files", async () => {

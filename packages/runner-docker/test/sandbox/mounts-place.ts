@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { KIRO_HIDDEN_PATHS, toHidden, type Access, type Projection } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS, toHidden, type Access, type HiddenPaths, type Projection } from "@budgie/core";
 import { holdTurnMounts } from "../../src/sandbox/mounts.ts";
 
 export const volumes = {
@@ -19,6 +19,8 @@ export type AskedMounts = {
   readonly workspaceMode?: Access["workspace"];
   readonly protectedPaths?: readonly string[];
   readonly network?: string;
+  /** Default: Kiro's */
+  readonly hiddenPaths?: HiddenPaths;
 };
 
 /** Creates a workspace, and the folder for the covers and files of its turns. */
@@ -30,6 +32,7 @@ export function createMountsPlace() {
 
   async function mountsOf(asked: AskedMounts = {}) {
     const {
+      hiddenPaths = KIRO_HIDDEN_PATHS,
       network = "container:budgie-session-1",
       projections = [],
       protectedPaths = [],
@@ -45,7 +48,7 @@ export function createMountsPlace() {
       workspaceMode,
       protectedPaths,
       projections,
-      hidden: toHidden({ hidden: KIRO_HIDDEN_PATHS }),
+      hidden: toHidden({ hidden: hiddenPaths }),
       ...files,
     };
     await using held = await holdTurnMounts(turn);

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ALL_HIDDEN_PATHS } from "@budgie/core";
 import { toSessionMounts } from "../../src/sandbox/mounts.ts";
 import { createMountsPlace, HOME_COVERS, volumes, type AskedMounts } from "./mounts-place.ts";
 
@@ -125,5 +126,21 @@ describe("a folder in which a repository could redefine the agent", () => {
       ["/workspace/.kiro", true],
       ["/workspace/.kiro/steering", true],
     ]);
+  });
+
+  it("shows no hidden entry because its path is protected too, and shows a protected one read-only", async () => {
+    for (const folder of ["hooks", "workflows", "ISSUE_TEMPLATE"]) {
+      mkdirSync(join(workspace, ".github", folder), { recursive: true });
+    }
+    const protectedPaths = [".github/hooks", ".github/workflows"];
+
+    const mounts = await mountsOf({ hiddenPaths: ALL_HIDDEN_PATHS, protectedPaths });
+
+    const below = mounts.filter(({ Target }) => Target.startsWith("/workspace/"));
+    expect(Object.fromEntries(below.map(({ ReadOnly, Target }) => [Target, ReadOnly === true]))).toEqual({
+      "/workspace/.github": true,
+      "/workspace/.github/ISSUE_TEMPLATE": false,
+      "/workspace/.github/workflows": true,
+    });
   });
 });

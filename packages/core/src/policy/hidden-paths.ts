@@ -8,7 +8,13 @@ export type HiddenPaths = { readonly [name: string]: Cover; readonly [folder: In
 type InHome = `~/${string}`;
 
 /** The replacement of a file or folder: a folder, a file with this content, or a folder of which only some entries are replaced. */
-export type Cover = CoverEntry | { readonly entries: Readonly<Record<string, CoverEntry>> };
+export type Cover =
+  | CoverEntry
+  | {
+      readonly entries: Readonly<Record<string, CoverEntry>>;
+      /** True if a file of this name is harmless, and stays */
+      readonly mayBeFile?: boolean;
+    };
 
 export type CoverEntry = FolderCover | { readonly content: string };
 
