@@ -1,4 +1,4 @@
-import type { EgressReport } from "./egress.ts";
+import type { EgressMode, EgressReport } from "./egress.ts";
 
 /** An answer that no client is known to have received. */
 export type UndeliveredAnswer = {
@@ -67,8 +67,10 @@ export type McpServerReport = {
   /** The calls of this turn, and those of them that failed */
   readonly calls: number;
   readonly failed: number;
-  /** The reason for the state `error` */
+  /** The reason for the state `error`, or for a server that the turn did not get */
   readonly error?: string | undefined;
+  /** Its own network; `host` is all that this machine reaches */
+  readonly egress: { readonly mode: EgressMode | "host"; readonly hosts: readonly string[] };
   /** True if its tools differ from the approved ones; left out otherwise */
   readonly toolsChanged?: true;
 };

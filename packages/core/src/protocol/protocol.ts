@@ -1,4 +1,5 @@
 import type { Agent } from "../agents/agent.ts";
+import type { EgressMode } from "../egress.ts";
 import type { McpServerReport } from "../errors.ts";
 import type { McpCall, Usage } from "../runs/run-log.ts";
 import type { AgentProcess, Exit, RunnerSession } from "../runner/runner.ts";
@@ -16,6 +17,8 @@ export type ProtocolTurn = {
   readonly resume: boolean;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
+  /** The mode of the turn's network access; default: any */
+  readonly egress?: EgressMode | undefined;
   /** Called with all output of the agent program as it arrives */
   readonly onOutput?: OnOutput | undefined;
   /** Called with the agent's present activity, such as the title of a tool, on one line */

@@ -63,6 +63,7 @@ export async function answerTurn(turn: TurnContext): Promise<BareReply> {
         resume,
         timeoutMs,
         signal,
+        egress: policy.egress.mode,
         onOutput,
         onActivity: (activity) => turn.onPhase({ phase: "running", attempt: number, activity }),
         onMcpCall: notes.addMcpCall,

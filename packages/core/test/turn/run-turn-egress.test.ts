@@ -61,6 +61,15 @@ describe("a turn", () => {
     expect(egress).toEqual({ allowed: [WEB], denied: [REFUSED] });
   });
 
+  it("tells its protocol the mode, also one that only this call has", async () => {
+    const { modes, runTurn } = create({ processes: 1 });
+
+    await runTurn(TURN);
+    await runTurn({ ...TURN, tightening: { egress: "none" } });
+
+    expect(modes).toEqual(["allowlist", "none"]);
+  });
+
   it("reports nothing if the network was not monitored", async () => {
     expect((await create({ processes: 1 }).runTurn(TURN)).egress).toBeUndefined();
   });
@@ -99,7 +108,9 @@ type Oddities = {
 };
 
 function create({ failure, isolation = "container", mode = "allowlist", processes, report, ...given }: Oddities) {
-  const protocol: Protocol = async ({ directory, session, signal }) => {
+  const modes: unknown[] = [];
+  const protocol: Protocol = async ({ directory, egress, session, signal }) => {
+    modes.push(egress);
     const command = { argv: ["x"], env: {}, projections: [] } as const;
     for (let count = 1; count < processes; count++) await session.start(command, { directory, input: "", signal });
     const child = await session.start(command, { directory, input: "", signal });
@@ -115,7 +126,7 @@ function create({ failure, isolation = "container", mode = "allowlist", processe
     policyOf: () => policy,
     workspaceRules: { allowedRoots: [], guarded: undefined },
   });
-  return { runTurn };
+  return { modes, runTurn };
 }
 
 /** Creates a turn whose process runs until it is ended, with these reports of its network on the way. */

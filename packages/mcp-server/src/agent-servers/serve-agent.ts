@@ -3,7 +3,7 @@ import { toEventText, type ServerEvent } from "@budgie/mcp-manager";
 import type { Config } from "../config/config.ts";
 import { toCopiesFolder, writeShownFile } from "./agent-file.ts";
 import { findServersOf, toRefusal, type FoundServer, type UsableServer } from "./find-servers.ts";
-import { openSessionServers, type SessionServers } from "./session-servers.ts";
+import { openSessionServers, toPlaceFacts, type SessionServers } from "./session-servers.ts";
 import type { ServeAgentOptions } from "./shared-servers.ts";
 
 /** Creates a protocol that gives an agent in a sandbox the MCP servers that it is allowed, for as long as its session lasts. */
@@ -43,11 +43,20 @@ export function createServeAgent(protocol: Protocol, options: ServeAgentOptions)
     const found = findServersOf([agent], { config, host });
     const unreachable = toUnreachable(turn, config);
     const usable = found.flatMap(({ use }) => ("server" in use && unreachable === undefined ? [use] : []));
-    const servers = await open(turn, usable);
+    const barred = turn.egress === "none" ? usable.filter(hasNetwork) : [];
+    const servers = await open(
+      turn,
+      usable.filter((one) => !barred.includes(one)),
+    );
     const unfollow = servers?.follow({ onEvent: (event) => tell(event, onActivity), onCall: onMcpCall });
     const report = (): Facts => {
-      const mcpServers = servers?.report();
-      return { mcpServers, warnings: [...toLeftOut(found, unreachable), ...toFailures(mcpServers ?? [], agent.name)] };
+      const started = servers?.report() ?? [];
+      const mcpServers = [...started, ...barred.map(toBarredReport)];
+      const leftOut = [...toLeftOut(found, unreachable), ...toBarredText(barred)];
+      return {
+        mcpServers: mcpServers.length === 0 ? undefined : mcpServers,
+        warnings: [...leftOut, ...toFailures(started, agent.name)],
+      };
     };
     try {
       const answer = await protocol(isOffered(agent) ? toOffered(turn, servers) : toShown(turn, servers));
@@ -83,6 +92,27 @@ function toUnreachable({ agent, session }: ProtocolTurn, { policies, sandbox }: 
   const { mode } = (policies.agents.get(agent.name) ?? policies.ceiling).egress;
   if (mode === "bridge") return 'with the egress mode "bridge" its sandbox cannot reach budgie';
   return session.serve === undefined ? "the engine is elsewhere, so its sandbox cannot reach budgie" : undefined;
+}
+
+function hasNetwork(one: UsableServer): boolean {
+  return toPlaceFacts(one).egress.mode !== "none";
+}
+
+const NO_EGRESS = 'the turn has the egress mode "none"';
+
+/** Returns the report of a server that would be a way out for an agent that has none. */
+function toBarredReport(one: UsableServer): McpServerReport {
+  const facts = { name: one.server.name, state: "not-launched", tools: 0, calls: 0, failed: 0 } as const;
+  return { ...facts, ...toPlaceFacts(one), error: `${NO_EGRESS}, and it has a network of its own` };
+}
+
+function toBarredText(barred: readonly UsableServer[]): readonly string[] {
+  if (barred.length === 0) return [];
+  const names = barred.slice(0, MOST_NAMED).map(({ server }) => server.name);
+  const more = barred.length > names.length ? ` and ${barred.length - names.length} more` : "";
+  return [
+    `The agent did not get the MCP servers ${names.join(", ")}${more}, since ${NO_EGRESS}, and each has a network of its own.`,
+  ];
 }
 
 const MOST_NAMED = 10;

@@ -1,4 +1,4 @@
-import { BudgieError, type AllowedHost, type EgressPolicy } from "@budgie/core";
+import { BudgieError, toTargetText, type AllowedHost, type EgressPolicy, type McpServerReport } from "@budgie/core";
 import type { McpServer } from "@budgie/mcp-manager";
 import type { McpSection } from "../config/config-file-schema.ts";
 import { toHosts } from "../config/egress-list.ts";
@@ -36,6 +36,19 @@ export function toServerPlace({ name, type }: McpServer, section: McpSection): S
   // A server without allowed hosts needs no proxy.
   const mode = egress ?? (hosts.length === 0 ? "none" : "allowlist");
   return { run: "sandbox", image, egress: { mode, hosts } };
+}
+
+/** Returns the network of a server at its place. */
+export function toServerEgress(server: McpServer, place: ServerPlace): McpServerReport["egress"] {
+  if (place.run === "host") return { mode: "host", hosts: [] };
+  if (place.run === "sandbox") return { mode: place.egress.mode, hosts: place.egress.hosts.map(toTargetText) };
+  const own = server.type === "http" ? [toTarget(new URL(server.url))] : [];
+  return { mode: "allowlist", hosts: [...own, ...place.hosts.map(toTargetText)] };
+}
+
+function toTarget({ hostname: host, port, protocol }: URL): string {
+  const usual = protocol === "https:" ? 443 : 80;
+  return toTargetText({ host, port: port === "" ? usual : Number(port) });
 }
 
 function toAddressError(name: string, key: string): BudgieError {

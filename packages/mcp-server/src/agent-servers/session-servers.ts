@@ -7,6 +7,7 @@ import { connectAt } from "./connect-at.ts";
 import type { UsableServer } from "./find-servers.ts";
 import { findShared } from "./find-shared.ts";
 import type { ServeAgentOptions } from "./shared-servers.ts";
+import { toServerEgress } from "./server-place.ts";
 import { createServerSandboxes } from "./server-sandboxes.ts";
 
 /** The MCP servers of one session. They start at once, and end with the session. */
@@ -104,7 +105,7 @@ export function openSessionServers(
         ...status,
         ...(refusal === undefined ? {} : { state: "error", tools: 0, error: refusal }),
         ...toNewCounts(status, before[index]),
-        run: usable[index]?.place.run ?? "host",
+        ...toPlaceFacts(usable[index]),
       }));
     },
     refuse(reason) {
@@ -121,6 +122,12 @@ export function openSessionServers(
     onEnd: (listener) => void (end = listener),
     close,
   };
+}
+
+/** Returns the part of a server's report that its place decides. */
+export function toPlaceFacts(one: UsableServer | undefined): Pick<McpServerReport, "egress" | "run"> {
+  if (one === undefined) return { run: "host", egress: { mode: "host", hosts: [] } };
+  return { run: one.place.run, egress: toServerEgress(one.server, one.place) };
 }
 
 // As many as the log of a run keeps.

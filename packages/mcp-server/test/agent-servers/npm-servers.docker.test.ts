@@ -85,18 +85,35 @@ it("Servers of the npm registry are called by an agent from sandboxes of their o
   expect(await listTraces(user)).toEqual([]);
 });
 
-it("A server of the npm registry is called over HTTP on this machine by an agent that has no network", async () => {
+it("A server of the npm registry is called over HTTP on this machine by an agent that reaches no host itself", async () => {
   await using user = await createBudgieUser();
   await using everything = await startOnHttp();
-  const budgie = await start(user, { everything: { url: everything.url } });
+  const mcpServers = { everything: { url: everything.url } };
+  const budgie = await startCoder(user, { mcpServers, mcp: { everything: {} } });
   const sessionId = await beginSession(budgie);
 
   const answer = await budgie.ask("coder", { prompt: toCall("everything/get-sum", { a: 20, b: 22 }), sessionId });
 
   expect(answer.structuredContent).toMatchObject({
     mcpServers: [{ name: "everything", state: "ready", run: "address", calls: 1, failed: 0 }],
+    egress: {
+      allowed: [],
+      servers: [{ name: "everything", mode: "allowlist", hosts: [new URL(everything.url).host] }],
+    },
   });
   expect(toText(answer)).toContain("The sum of 20 and 22 is 42.");
+
+  const without = await budgie.ask("coder", {
+    prompt: toCall("everything/get-sum", { a: 20, b: 22 }),
+    sessionId,
+    egress: "none",
+  });
+
+  expect(without.structuredContent).toMatchObject({ mcpServers: [{ state: "not-launched", calls: 0 }] });
+  expect(toText(without)).not.toContain("The sum of 20 and 22 is 42.");
+  expect(without.structuredContent?.["warnings"]).toContainEqual(
+    expect.stringContaining("The agent did not get the MCP servers everything, since the turn"),
+  );
 });
 
 async function startOnHttp(): Promise<AsyncDisposable & { readonly url: string }> {

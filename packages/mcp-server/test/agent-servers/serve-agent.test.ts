@@ -54,6 +54,57 @@ describe("an agent with MCP servers", () => {
     expect(setting.services).toEqual([]);
   });
 
+  it("has, in a turn without a network, only those that have none either, and hears of the others", async () => {
+    await using far = await startMockServer({ tools: [{ name: "echo" }] });
+    await using setting = await setUp({
+      mcp: { far: {}, hosted: { run: "host" }, boxed: {}, wide: { egress: "open" } },
+    });
+    const program = { command: "no-such-program" };
+    const servers = { far: { url: far.url }, hosted: program, boxed: program, wide: program };
+    const some = { far: { url: far.url }, boxed: program };
+    await expect.poll(() => setting.state(some, 0)).toBe("ready");
+    const before = await setting.turn(some, 0, "allowlist");
+
+    const { mcpServers, shown, warnings } = await setting.turn(servers, 0, "none");
+
+    expect(Object.keys(shown["mcpServers"] as object)).toEqual(["boxed"]);
+    const error = 'the turn has the egress mode "none", and it has a network of its own';
+    expect(mcpServers?.filter(({ name }) => name !== "boxed")).toMatchObject([
+      { name: "far", run: "address", state: "not-launched", tools: 0, calls: 0, error },
+      { name: "hosted", run: "host", state: "not-launched", error, egress: { mode: "host", hosts: [] } },
+      { name: "wide", run: "sandbox", state: "not-launched", error },
+    ]);
+    expect(warnings).toContain(
+      'The agent did not get the MCP servers far, hosted, wide, since the turn has the egress mode "none", and each has a network of its own.',
+    );
+    // What an earlier turn started could still be reached.
+    await expect.poll(far.sessions).toBe(0);
+    expect(Object.keys(before.shown["mcpServers"] as object)).toEqual(["far", "boxed"]);
+    expect(before.warnings.join()).not.toContain("of its own");
+  });
+
+  it("is told what each of them may reach", async () => {
+    await using far = await startMockServer();
+    const mcp = {
+      far: { allowHost: ["cdn.example.com"] },
+      boxed: {},
+      listed: { allowHost: ["api.example.com", "*.example.org:8443"] },
+      wide: { egress: "open" },
+    };
+    await using setting = await setUp({ mcp });
+    const program = { command: "no-such-program" };
+    const servers = { far: { url: far.url }, boxed: program, listed: program, wide: program };
+
+    const { mcpServers } = await setting.turn(servers);
+
+    expect(mcpServers?.map(({ egress, name }) => [name, egress])).toEqual([
+      ["far", { mode: "allowlist", hosts: [new URL(far.url).host, "cdn.example.com:443"] }],
+      ["boxed", { mode: "none", hosts: [] }],
+      ["listed", { mode: "allowlist", hosts: ["api.example.com:443", "*.example.org:8443"] }],
+      ["wide", { mode: "open", hosts: [] }],
+    ]);
+  });
+
   it("keeps its servers over the turns of a session, until its file names others", async () => {
     await using far = await startMockServer({ tools: [{ name: "echo" }] });
     await using setting = await setUp({ mcp: { far: {} } });

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSessionId, type Agent, type Protocol, type SandboxService } from "@budgie/core";
+import { createSessionId, type Agent, type EgressMode, type Protocol, type SandboxService } from "@budgie/core";
 import { createFakeRunner } from "@budgie/testkit";
 import { closeShared, type SharedServers } from "../../src/agent-servers/shared-servers.ts";
 import { withAgentServers } from "../../src/agent-servers/with-agent-servers.ts";
@@ -36,12 +36,12 @@ export async function setUp({ args = {}, canReach = true, file = {}, mcp, protoc
   };
   const serveAgent = withAgentServers(seen, { config, host, runner, instance: "test", shared });
   /** Runs a turn of an agent whose file names servers, in one of two sessions. Returns the answer and the file that the agent saw. */
-  async function turn(mcpServers: object, number: 0 | 1 = 0) {
+  async function turn(mcpServers: object, number: 0 | 1 = 0, egress?: EgressMode) {
     const includeMcpJson = Object.keys(mcpServers).length > 0;
     writeFileSync(agent.file, JSON.stringify({ name: "coder", prompt: "Code.", includeMcpJson, mcpServers }));
     const session = canReach ? { ...opened[number], serve } : opened[number];
     const given = { agent, session, directory: home, prompt: "", resume: false, timeoutMs: 1000, signal: undefined };
-    const answer = await serveAgent(given);
+    const answer = await serveAgent({ ...given, egress });
     return { ...answer, shown: JSON.parse(shown) as Readonly<Record<string, unknown>>, written, offered };
   }
 

@@ -1,4 +1,11 @@
-import { KNOWN_TELEMETRY, toTargetText, type EgressCount, type EgressReport } from "@budgie/core";
+import {
+  KNOWN_TELEMETRY,
+  toTargetText,
+  type EgressCount,
+  type EgressReport,
+  type McpServerReport,
+  type TurnReport,
+} from "@budgie/core";
 
 const MOST_IN_TEXT = 10;
 const LONGEST_NAME = 100;
@@ -26,10 +33,25 @@ function hostText(host: string): string {
   return shown.length > LONGEST_NAME ? `${shown.slice(0, LONGEST_NAME)}...` : shown;
 }
 
+/** Returns a turn's networks for the caller: what the agent requested, and what its MCP servers may reach. */
+export function toEgressFacts({ egress, mcpServers }: Partial<Pick<TurnReport, "egress" | "mcpServers">>) {
+  const servers = mcpServers?.map(({ egress: { hosts, mode }, name }) => ({ name, mode, hosts }));
+  const own = egress && toNamedEgress(egress);
+  return {
+    egress: servers === undefined ? own : { allowed: [], denied: [], ...own, servers },
+    ...(mcpServers === undefined ? {} : { mcpServers: mcpServers.map(withoutEgress) }),
+  };
+}
+
+function withoutEgress(server: McpServerReport) {
+  const { egress: _, ...facts } = server;
+  return facts;
+}
+
 const MOST_IN_REPORT = 50;
 
 /** Truncates a report for the caller: the agent chooses the names and their number, so only the first are listed and the rest counted. */
-export function toNamedEgress({ allowed, denied }: EgressReport): EgressReport {
+function toNamedEgress({ allowed, denied }: EgressReport): EgressReport {
   return {
     allowed: cut(allowed, (count) => ({ ...OTHERS, count })),
     denied: cut(denied, (count) => ({ ...OTHERS, count, why: "various" })),

@@ -1,7 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { BudgieError, toDurationText, type HealthReport, type UndeliveredAnswer, type Reply } from "@budgie/core";
 import { withFlags } from "../../terminal/with-flags.ts";
-import { toNamedEgress } from "./egress-text.ts";
+import { toEgressFacts } from "./egress-text.ts";
 import { toFactsText, toFailureText, toRefusedRemarks } from "./facts-text.ts";
 
 /**
@@ -10,11 +10,10 @@ import { toFactsText, toFailureText, toRefusedRemarks } from "./facts-text.ts";
  */
 export function toReplyResult(reply: Reply): CallToolResult {
   const warnings = [...reply.warnings, ...toRefusedRemarks(reply.egress)];
-  const egress = reply.egress && toNamedEgress(reply.egress);
-  const { usage, ...facts } = reply;
+  const { usage, ...facts } = { ...reply, ...toEgressFacts(reply) };
   return {
     content: [...toMissedContent(reply.missed), ...toTexts([reply.response, toFactsText(reply)])],
-    structuredContent: { status: "done", ...facts, ...(usage === undefined ? {} : { usage }), egress, warnings },
+    structuredContent: { status: "done", ...facts, ...(usage === undefined ? {} : { usage }), warnings },
   };
 }
 
@@ -51,10 +50,10 @@ export function toErrorResult(error: unknown): CallToolResult {
   if (!(error instanceof BudgieError)) throw error;
   const { code, report } = error;
   const message = withFlags(error.message);
-  const { changedExecutablePaths = [], egress, missed = [], response, warnings = [] } = report;
+  const { changedExecutablePaths = [], missed = [], response, warnings = [] } = report;
   const facts = {
     ...report,
-    egress: egress && toNamedEgress(egress),
+    ...toEgressFacts(report),
     changedExecutablePaths: orUndefined(changedExecutablePaths),
     missed: orUndefined(missed),
     warnings: orUndefined(warnings),

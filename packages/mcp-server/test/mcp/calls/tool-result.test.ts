@@ -47,6 +47,21 @@ describe("an answer", () => {
     ]);
   });
 
+  it("lists what the agent's MCP servers may reach beside what it reached itself", () => {
+    const egress = { mode: "allowlist", hosts: ["api.test:443"] } as const;
+    const server = { name: "far", state: "ready", run: "sandbox", tools: 1, calls: 0, failed: 0, egress } as const;
+    const reply = { ...makeReply({ allowed: [], denied: [denied("evil.test")] }), mcpServers: [server] };
+    const error = new BudgieError("AGENT_FAILED", "It said nothing.", { report: { mcpServers: [server] } });
+
+    const servers = [{ name: "far", ...egress }];
+    const { egress: _, ...facts } = server;
+    expect(toReplyResult(reply).structuredContent).toMatchObject({
+      egress: { allowed: [], denied: [denied("evil.test")], servers },
+    });
+    expect(toReplyResult(reply).structuredContent?.["mcpServers"]).toEqual([facts]);
+    expect(toErrorResult(error).structuredContent).toMatchObject({ egress: { servers }, mcpServers: [facts] });
+  });
+
   it("does not mention the network if no host was denied or it was not monitored", () => {
     expect(warningsOf({ allowed: [{ host: "api.test", port: 443, count: 9 }], denied: [] })).toEqual(["Before."]);
     expect(warningsOf(undefined)).toEqual(["Before."]);
