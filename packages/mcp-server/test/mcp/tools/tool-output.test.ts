@@ -107,6 +107,14 @@ describe("tools/list", () => {
                 },
                 "type": "array",
               },
+              "servers": {
+                "description": "What its MCP servers may reach",
+                "items": {
+                  "properties": {},
+                  "type": "object",
+                },
+                "type": "array",
+              },
             },
             "required": [
               "allowed",
