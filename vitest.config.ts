@@ -19,6 +19,7 @@ const slowMachine = { expect: { poll: { timeout: 20_000 } } };
 const escape = "packages/claims/test/*/*.docker.test.ts";
 // All probes without their controls, like `budgie doctor --prove` on the machine's engine.
 const prove = "packages/claims/test/prove.docker.test.ts";
+const gvisor = "packages/claims/test/gvisor.docker.test.ts";
 // The tests of the main promises, which `npm test` runs on the engine in minutes.
 const promises = [
   "packages/mcp-server/test/{egress,sandbox}.docker.test.ts",
@@ -97,7 +98,7 @@ export default defineConfig({
           name: "docker-more",
           globalSetup,
           include: ["packages/*/test/**/*.docker.test.ts"],
-          exclude: [...promises, ...agents, prove, escape, "**/node_modules/**"],
+          exclude: [...promises, ...agents, prove, gvisor, escape, "**/node_modules/**"],
           ...onEngine,
         },
       },
@@ -108,6 +109,7 @@ export default defineConfig({
           name: "engines",
           include: [
             prove,
+            gvisor,
             "packages/runner-docker/test/{contract,image/one-file-image,session/lost-volumes}.docker.test.ts",
           ],
           ...onEngine,

@@ -60,7 +60,7 @@ export async function createDockerSession(
   const { idleContainers, visibility } = context;
   // Other runtimes' containers may not reach a socket of this kernel.
   const runsForwarder = context.runtime === undefined;
-  const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers });
+  const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers, runtime: context.runtime });
   // For a path in a volume, Podman reports the target of its symlinks, so budgie has to look into the running container.
   const whileRunning = context.engine.name === "Podman" ? toWhileRunning(sessionContainer, context) : undefined;
   const { lookInto } = context;

@@ -2,6 +2,7 @@
 export { lookIntoProcess } from "./container-files/container-root.ts";
 export type { LookInto } from "./container-files/look-into.ts";
 export { createDockerRunner } from "./docker-runner.ts";
+export { sharesNetwork } from "./engine/check-runtime.ts";
 export type { Weaker } from "./engine/engine-protections.ts";
 export { connectEngine } from "./engine/engine.ts";
 export type { HostEnvironment } from "./engine/find-engine.ts";

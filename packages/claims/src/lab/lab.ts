@@ -22,6 +22,7 @@ import type { Credentials, DockerRunnerOptions } from "@budgie/runner-docker";
 import {
   createDockerRunner,
   createKiroLogin,
+  sharesNetwork,
   type HostEnvironment,
   type LookInto,
   type Weaker,
@@ -160,7 +161,7 @@ async function fillLab(
   const environmentSecret = putIntoEnvironment(undo);
   const owner = createOwner({ stateDir });
   undo.push(() => owner.release());
-  const network = await createLabNetwork();
+  const network = toReachable(await createLabNetwork(), options.runtime);
   undo.push(() => network[Symbol.asyncDispose]());
   const createRunner = async (
     { credentials = common, lookInto, ...others }: RunnerOptions = {},
@@ -238,6 +239,13 @@ function putIntoEnvironment(undo: (() => Promise<void>)[]): string {
   process.env[name] = secret;
   undo.push(async () => void delete process.env[name]);
   return secret;
+}
+
+/** Returns the network with a policy that the runtime can keep, so that all other claims can be tried. */
+function toReachable(network: LabNetwork, runtime: string | undefined): LabNetwork {
+  if (sharesNetwork(runtime)) return network;
+  const none: EgressPolicy = { mode: "none", hosts: [] };
+  return { ...network, policy: none, otherPolicy: none };
 }
 
 function toAccess(egress: EgressPolicy): Access {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { BudgieError, type EgressPolicy, type EgressReport, type SandboxService } from "@budgie/core";
 import type { SessionProxy } from "@budgie/egress";
+import { checkReach } from "../engine/check-runtime.ts";
 import { PROXY } from "../sandbox/proxy-environment.ts";
 import type { OwnForwarder, ProxySocket } from "../proxy/proxy-socket.ts";
 import type { SessionContainer } from "./session-container.ts";
@@ -10,7 +11,8 @@ import type { IdleContainers } from "./idle-containers.ts";
 export type SessionEgress = {
   /**
    * Prepares the network of a process that is about to start. With `runsForwarder` the process gets its own network, and runs the forwarder
-   * itself, if it can. The caller must call `close`, even if the start fails.
+   * itself, if it can. The caller must call `close`, even if the start fails. Throws `CONFIG_INVALID` if the runtime would keep the process
+   * from a network that it asks for.
    */
   join(policy: EgressPolicy, runsForwarder: boolean): TurnNetwork;
   /** Opens the proxy, which denies everything. */
@@ -44,6 +46,8 @@ export type SessionEgressParts = {
   readonly sessionContainer: SessionContainer;
   readonly proxySocket: ProxySocket;
   readonly idleContainers: IdleContainers;
+  /** `undefined` for the engine's default */
+  readonly runtime: string | undefined;
 };
 
 const CLOSED: EgressPolicy = { mode: "none", hosts: [] };
@@ -54,6 +58,7 @@ export function createSessionEgress({
   sessionContainer,
   idleContainers,
   proxySocket,
+  runtime,
 }: SessionEgressParts): SessionEgress {
   let opening: Promise<SessionProxy> | undefined;
   let policy = CLOSED;
@@ -97,6 +102,7 @@ export function createSessionEgress({
   }
 
   function joinContainer(asked: EgressPolicy): TurnNetwork {
+    checkReach(runtime);
     const guarded = joinProxy(asked);
     idleContainers.acquire(sessionContainer);
     let report: Promise<EgressReport> | undefined;
