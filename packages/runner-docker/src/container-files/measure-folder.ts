@@ -88,11 +88,12 @@ async function sumOf(
     else child.kill("SIGKILL");
   });
   let isHidden = false;
-  // Some of a container's processes may be hidden from an ordinary user. An agent's own folder must not be.
-  child.stderr?.on(
-    "data",
-    (chunk: Buffer) => (isHidden ||= device === undefined && chunk.includes("Permission denied")),
-  );
+  child.stderr?.on("data", (chunk: Buffer) => {
+    // Some of a container's processes may be hidden from an ordinary user. An agent's own folder must not be.
+    isHidden ||= device === undefined && chunk.includes("Permission denied");
+    // BusyBox's find prints no sizes.
+    isHidden ||= chunk.includes("-printf");
+  });
   // Files and processes that end meanwhile make the exit code 1.
   const hasEnded = await new Promise<boolean>((resolve) => {
     child.once("error", () => resolve(false));
