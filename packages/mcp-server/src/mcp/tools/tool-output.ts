@@ -36,10 +36,11 @@ export const replyOutput = z.looseObject({
     .looseObject({
       allowed: z.array(z.looseObject(target)).describe("What it reached"),
       denied: z.array(z.looseObject({ ...target, why: z.string() })).describe("What it was refused, by policy"),
-      servers: z.array(z.looseObject({})).optional().describe("What its MCP servers may reach"),
     })
     .optional()
-    .describe("The hosts that the agent asked for; missing if that was not recorded"),
+    .describe(
+      "The hosts that the agent asked for, and what its MCP servers may reach; missing if that was not recorded",
+    ),
   mcpServers: z
     .array(z.looseObject({}))
     .optional()

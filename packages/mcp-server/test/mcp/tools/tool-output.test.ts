@@ -55,7 +55,7 @@ describe("tools/list", () => {
             "type": "number",
           },
           "egress": {
-            "description": "The hosts that the agent asked for; missing if that was not recorded",
+            "description": "The hosts that the agent asked for, and what its MCP servers may reach; missing if that was not recorded",
             "properties": {
               "allowed": {
                 "description": "What it reached",
@@ -103,14 +103,6 @@ describe("tools/list", () => {
                     "count",
                     "why",
                   ],
-                  "type": "object",
-                },
-                "type": "array",
-              },
-              "servers": {
-                "description": "What its MCP servers may reach",
-                "items": {
-                  "properties": {},
                   "type": "object",
                 },
                 "type": "array",
