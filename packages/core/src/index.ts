@@ -45,7 +45,7 @@ export { OPTION_NAMES, toOption, withOptionNames, type OptionName } from "./opti
 export { watchExecutablePaths } from "./changes/watch-executable-paths.ts";
 export { ensureMountedFile } from "./runner/ensure-mounted-file.ts";
 export { toReasonToKeep, type GcSubject } from "./runner/gc-decision.ts";
-export { toGuardedPaths } from "./policy/guarded-paths.ts";
+export { toGuardedPaths, type UserPaths } from "./policy/guarded-paths.ts";
 export { HEALTH_RUNS, toHealthReport, type HealthOptions, type HealthReport } from "./runs/health-report.ts";
 export { DEFAULT_TEXT_LIMITS, type TextLimits } from "./protocol/clean-answers.ts";
 export { createKiroAcpProtocol, type CreateAcp } from "./kiro/kiro-acp-protocol.ts";
@@ -136,6 +136,7 @@ export { isHomePath } from "./runner/home-path.ts";
 export { createSessionId, isSessionId, parseSessionId, type SessionId } from "./runner/session-id.ts";
 export { sanitizeText } from "./text/sanitize-text.ts";
 export { parseJson } from "./text/parse-json.ts";
+export { readPlainFile } from "./text/read-plain-file.ts";
 export { createByteBudget, type ByteBudget } from "./bounds/byte-budget.ts";
 export { createLineReader } from "./bounds/line-reader.ts";
 export { JSON_BOUNDS, REQUEST_BOUNDS, type JsonBounds } from "./bounds/json-bounds.ts";

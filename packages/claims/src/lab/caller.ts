@@ -76,7 +76,8 @@ function toAgent(name: string, { agentsDir }: FakeHome): Agent {
 
 function toGuarded(host: FakeHome): readonly GuardedPath[] {
   const sessionsDir = join(host.path, ".kiro/sub-agents/sessions");
-  return toGuardedPaths({ ...host, home: host.path, sessionsDir, runtimeDir: undefined });
+  const kiroDir = join(host.path, ".kiro");
+  return toGuardedPaths({ ...host, home: host.path, kiroDir, sessionsDir, settings: [], runtimeDir: undefined });
 }
 
 const runShell: Protocol = async ({ directory, prompt, session, signal }) => {

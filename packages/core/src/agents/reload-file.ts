@@ -1,4 +1,5 @@
-import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from "node:fs";
+import { statSync, type Stats } from "node:fs";
+import { readPlainFile } from "../text/read-plain-file.ts";
 
 /** A file as it was last loaded. */
 export type LoadedFile<Value> = {
@@ -15,8 +16,6 @@ export type LoadedFile<Value> = {
 /** The stamp of an unreadable file. No readable file has it, so the file is read again next time. */
 export const UNREADABLE = "";
 
-// A thousand times the size of usual files, and still small.
-const LARGEST_BYTES = 2 ** 20;
 // Some file systems round times to 2 s.
 const STAMP_STEP_MS = 2_000;
 
@@ -30,7 +29,7 @@ export function reloadFile<Value>(
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) return MISSING;
     if (before?.text === undefined && before?.stamp === toStamp(found)) return before;
-    return toLoaded(readText(path, found), parse, before);
+    return toLoaded(readText(path), parse, before);
   } catch (error) {
     return { value: before?.value, problem: toReason(error), stamp: UNREADABLE, text: undefined };
   }
@@ -53,29 +52,10 @@ function toLoaded<Value>(
   }
 }
 
-function readText(path: string, found: Stats): Content {
-  // Opening a pipe or a device can block forever or have side effects.
-  checkPlainFile(found);
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const opened = fstatSync(file);
-    checkPlainFile(opened);
-    const buffer = Buffer.allocUnsafe(opened.size);
-    let length = 0;
-    for (let count = -1; count !== 0 && length < buffer.length; length += count) {
-      count = readSync(file, buffer, length, buffer.length - length, null);
-    }
-    const read = buffer.toString("utf8", 0, length);
-    const isNew = Date.now() - opened.ctimeMs < STAMP_STEP_MS;
-    return { read, stamp: toStamp(opened), text: isNew ? read : undefined };
-  } finally {
-    closeSync(file);
-  }
-}
-
-function checkPlainFile(stats: Stats): void {
-  if (!stats.isFile()) throw new Error("it is not a file");
-  if (stats.size > LARGEST_BYTES) throw new Error(`it is larger than ${LARGEST_BYTES / 2 ** 20} MiB`);
+function readText(path: string): Content {
+  const { stats, text: read } = readPlainFile(path);
+  const isNew = Date.now() - stats.ctimeMs < STAMP_STEP_MS;
+  return { read, stamp: toStamp(stats), text: isNew ? read : undefined };
 }
 
 function toStamp({ ctimeMs, dev, ino, mtimeMs, size }: Stats): string {

@@ -33,7 +33,7 @@ export function createKiroAcpProtocol(options: KiroOptions, createAcp: CreateAcp
     await checkTransport(turn);
     const warnings = [...findTurnFiles(options, turn.agent).warnings, ...toHooksWarnings(options, turn)];
     const { workspace } = turn.session.paths(turn.directory);
-    const prompt = await toTurnPrompt(turn.prompt, options.prompts, { workspace, responseFile: undefined });
+    const prompt = toTurnPrompt(turn.prompt, options.prompts, { workspace, responseFile: undefined });
     const said = createRecord(turn.onOutput);
     try {
       const answer = await acp({ ...turn, prompt, onOutput: said.onOutput });

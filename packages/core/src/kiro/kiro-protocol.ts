@@ -44,7 +44,8 @@ export function createKiroProtocol(options: KiroOptions): Protocol {
     const { projections, warnings } = findTurnFiles(options, turn.agent);
     const ownOptions = { ...options, projections: [...options.projections, ...projections] };
     const paths = responsePaths(turn, turn.agent.writesFiles || options.trustAllTools);
-    const [prompt] = await Promise.all([toTurnPrompt(turn.prompt, options.prompts, paths), checkTransport(turn)]);
+    const prompt = toTurnPrompt(turn.prompt, options.prompts, paths);
+    await checkTransport(turn);
     const { resume, timeoutMs } = turn;
     const finished = await run(ownOptions, turn, { prompt, answerFile: paths.responseName, resume, timeoutMs });
     const file = toFileAnswer(finished);
@@ -84,7 +85,7 @@ async function askAgain({
     const how = "The agent may not write files, so this answer was read from its output.";
     return toPrintedAnswer(turn, [finished], [...warnings, how]);
   }
-  const prompt = await toSummaryPrompt(options.prompts, paths);
+  const prompt = toSummaryPrompt(options.prompts, paths);
   const timeoutMs = Math.max(remainingMs, 1);
   const second = await run(options, turn, { prompt, answerFile: paths.responseName, resume: true, timeoutMs });
   const context = { agent: turn.agent.name, binary: options.binary, timeoutMs: turn.timeoutMs, answered: true };

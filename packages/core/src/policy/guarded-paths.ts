@@ -9,21 +9,28 @@ export type UserPaths = {
   readonly kiroDataDir: string;
   readonly stateDir: string;
   readonly sessionsDir: string;
+  /** Kiro's folder */
+  readonly kiroDir: string;
+  /** The files that budgie reads as configuration */
+  readonly settings: readonly GuardedPath[];
   /** `XDG_RUNTIME_DIR` */
   readonly runtimeDir: string | undefined;
 };
 
 /** Lists the paths that no workspace of a sandbox may hold. The runner adds its own. */
 export function toGuardedPaths(paths: UserPaths): readonly GuardedPath[] {
-  const { agentsDir, home, kiroDataDir, promptsDir, runtimeDir = "", sessionsDir, stateDir } = paths;
+  const { agentsDir, home, kiroDataDir, kiroDir, promptsDir, runtimeDir = "", sessionsDir, settings, stateDir } = paths;
   return [
     { path: home, what: "your home directory", mayHoldWorkspaces: true },
     { path: join(home, ".kiro"), what: "Kiro's settings and sessions" },
     { path: join(home, ".ssh"), what: "your SSH keys" },
     { path: join(home, ".aws"), what: "your AWS credentials" },
     { path: join(home, ".gnupg"), what: "your GnuPG keys" },
-    { path: agentsDir, what: "the agents' files" },
-    { path: promptsDir, what: "the agents' prompt files" },
+    { path: kiroDir, what: "Kiro's settings and sessions" },
+    { path: join(kiroDir, "settings"), what: "Kiro's settings", holdsSettings: true },
+    { path: agentsDir, what: "the agents' files", holdsSettings: true },
+    { path: promptsDir, what: "the agents' prompt files", holdsSettings: true },
+    ...settings,
     { path: kiroDataDir, what: "Kiro's login and conversations" },
     { path: stateDir, what: "budgie's own state" },
     { path: sessionsDir, what: "budgie's session folders" },

@@ -1,4 +1,4 @@
-import { readlink, realpath } from "node:fs/promises";
+import { readdir, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { isWithin } from "./is-within.ts";
 import { loadMounts, toOtherNames, toShownPlaces } from "./bind-mounts.ts";
@@ -29,6 +29,8 @@ export type GuardedPath = {
   readonly mayHoldWorkspaces?: boolean;
   /** Folders in it where a workspace may lie nevertheless */
   readonly except?: readonly string[];
+  /** True for a folder of settings: no workspace may hold what the symlinks in it lead to */
+  readonly holdsSettings?: boolean;
 };
 
 /** The reason why a workspace is refused, as the rest of a sentence about it, and a remedy. */
@@ -82,7 +84,9 @@ type Located = GuardedPath & {
 
 async function locate(thing: GuardedPath): Promise<Located> {
   const except = await Promise.all((thing.except ?? []).map(resolveExisting));
-  return { ...thing, except, trail: [thing.path, ...(await findTrail(thing.path))] };
+  const links = thing.holdsSettings === true ? await findLinks(thing.path) : [];
+  const trails = await Promise.all([thing.path, ...links].map((path) => findTrail(path)));
+  return { ...thing, except, trail: [thing.path, ...trails.flat()] };
 }
 
 function judge(directory: string, things: readonly Located[], roots: readonly string[]): WorkspaceRefusal | undefined {
@@ -142,6 +146,18 @@ async function findTrail(path: string, hopsLeft = MOST_HOPS): Promise<readonly s
   const target = hopsLeft === 0 ? undefined : await readlink(here).catch(() => undefined);
   if (target === undefined) return [here];
   return [here, ...(await findTrail(resolve(dirname(here), target), hopsLeft - 1))];
+}
+
+const DEEPEST_LINK = 8;
+const MOST_LINKS = 1000;
+
+/** Lists the symlinks in a folder and its subfolders; empty for a folder that cannot be read. */
+async function findLinks(folder: string, levelsLeft = DEEPEST_LINK): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const links = entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(folder, name));
+  const folders = levelsLeft === 0 ? [] : entries.filter((entry) => entry.isDirectory());
+  const below = await Promise.all(folders.map(({ name }) => findLinks(join(folder, name), levelsLeft - 1)));
+  return [...links, ...below.flat()].slice(0, MOST_LINKS);
 }
 
 /** Resolves as much of a path as exists. */

@@ -1,5 +1,5 @@
-import { readFile } from "node:fs/promises";
 import { BudgieError } from "../errors.ts";
+import { readPlainFile } from "../text/read-plain-file.ts";
 
 /** The paths of the two prompts that budgie adds to a turn. They are read at every use, so that edits need no restart. */
 export type PromptFiles = {
@@ -33,27 +33,27 @@ Working directory: {{WORKING_DIRECTORY}}
 };
 
 /** Assembles the prompt of a turn. It begins with a word, so that Kiro does not read it as a flag or a command. */
-export async function toTurnPrompt(prompt: string, files: PromptFiles, paths: PromptPaths): Promise<string> {
-  const system = await loadTemplate(files.system, BUILT_IN.system);
+export function toTurnPrompt(prompt: string, files: PromptFiles, paths: PromptPaths): string {
+  const system = loadTemplate(files.system, BUILT_IN.system);
   return `In directory ${paths.workspace}, ${prompt}\n\n${fillIn(system, paths)}`;
 }
 
 /** Assembles the prompt that asks an agent to put its last answer into the response file. */
-export async function toSummaryPrompt(files: PromptFiles, paths: PromptPaths): Promise<string> {
-  const summary = fillIn(await loadTemplate(files.contextSummary, BUILT_IN.contextSummary), paths);
+export function toSummaryPrompt(files: PromptFiles, paths: PromptPaths): string {
+  const summary = fillIn(loadTemplate(files.contextSummary, BUILT_IN.contextSummary), paths);
   // A user's template may begin with a character that Kiro reads as a command, or strips before one.
   return /^\p{L}/u.test(summary) ? summary : `In directory ${paths.workspace}: ${summary}`;
 }
 
-async function loadTemplate(path: string, builtIn: string): Promise<string> {
+function loadTemplate(path: string, builtIn: string): string {
   try {
-    return await readFile(path, "utf8");
+    return readPlainFile(path).text;
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
+    const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return builtIn;
     throw new BudgieError(
       "CONFIG_INVALID",
-      `Cannot read the prompt file "${path}" (${code}). Make it readable, or remove it to use the built-in prompt.`,
+      `Cannot read the prompt file "${path}" (${code ?? message}). Make it readable, or remove it to use the built-in prompt.`,
       { cause: error },
     );
   }

@@ -12,7 +12,9 @@ function toRules(home: string) {
     kiroDataDir: `${home}/.local/share/kiro-cli`,
   };
   const places = { stateDir: `${home}/.local/state/budgie`, sessionsDir: `${kiro}/sessions` };
-  return { allowedRoots: [], guarded: toGuardedPaths({ home, ...own, ...places, runtimeDir: "/run/user/1000" }) };
+  const settings = [{ path: `${home}/dotfiles/budgie.json`, what: "budgie's configuration" }];
+  const given = { ...own, ...places, kiroDir: "/opt/kiro", settings, runtimeDir: "/run/user/1000" };
+  return { allowedRoots: [], guarded: toGuardedPaths({ home, ...given }) };
 }
 
 describe("toGuardedPaths", () => {
@@ -30,6 +32,8 @@ describe("toGuardedPaths", () => {
     ["/run/docker", "lies in the sockets of this machine's services"],
     ["/run/containerd/s", "lies in the sockets of this machine's services"],
     ["/proc/1", "lies in the system's own view"],
+    ["/home/someone/dotfiles", "holds budgie's configuration"],
+    ["/opt/kiro/settings", "lies in Kiro's settings"],
   ])("keep %s from a sandbox", async (directory, what) => {
     expect((await findRefusal(directory, MINE))?.what).toContain(what);
   });

@@ -107,6 +107,24 @@ describe("guarded paths", () => {
     );
   });
 
+  it("include what the symlinks in a folder of settings lead to, at any time", async () => {
+    const settings = { path: join(home, "agents"), what: "the agents' files", holdsSettings: true };
+    const others = { ...settings, holdsSettings: false };
+    const dotfiles = join(home, "code/dotfiles");
+    mkdirSync(join(home, "agents/team"), { recursive: true });
+    mkdirSync(dotfiles);
+    const rules = guarding(settings);
+    expect(await checkWorkspace(dotfiles, rules)).toBe(dotfiles);
+
+    symlinkSync(join(dotfiles, "x.json"), join(home, "agents/team/x.json"));
+
+    const message = `holds the agents' files ("${settings.path}")`;
+    await expect(checkWorkspace(dotfiles, rules)).rejects.toMatchObject(refused(message));
+    await expect(checkWorkspace(join(home, "code"), rules)).rejects.toMatchObject(refused(message));
+    expect(await checkWorkspace(dotfiles, guarding(others))).toBe(dotfiles);
+    expect(await checkWorkspace(join(home, "code/app"), rules)).toBe(join(home, "code/app"));
+  });
+
   it("are not confused with their siblings", async () => {
     mkdirSync(join(root, "home/me-too"));
     const rules = guarding({ path: join(home, "code/a"), what: "the state" });

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PromptFiles } from "@budgie/core";
@@ -8,38 +8,38 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 const PATHS = { workspace: "/workspace", responseFile: "/home/agent/response-1.txt" };
 
 describe("toTurnPrompt", () => {
-  it("joins the workspace, the prompt, and the system prompt with its placeholders filled in", async () => {
+  it("joins the workspace, the prompt, and the system prompt with its placeholders filled in", () => {
     const files = templates({ system: "To {{RESPONSE_FILE}}, in {{WORKING_DIRECTORY}}; {{RESPONSE_FILE}}!" });
 
-    expect(await toTurnPrompt("fix the bug", files, PATHS)).toBe(
+    expect(toTurnPrompt("fix the bug", files, PATHS)).toBe(
       "In directory /workspace, fix the bug\n\n" +
         "To /home/agent/response-1.txt, in /workspace; /home/agent/response-1.txt!",
     );
   });
 
-  it("inserts paths literally, whatever they contain", async () => {
+  it("inserts paths literally, whatever they contain", () => {
     const files = templates({ system: "{{RESPONSE_FILE}} {{WORKING_DIRECTORY}}" });
     const paths = { workspace: "/a/$&/$1/$$", responseFile: "/b/{{WORKING_DIRECTORY}}/$`" };
 
-    expect(await toTurnPrompt("x", files, paths)).toBe(
+    expect(toTurnPrompt("x", files, paths)).toBe(
       "In directory /a/$&/$1/$$, x\n\n/b/{{WORKING_DIRECTORY}}/$` /a/$&/$1/$$",
     );
   });
 
-  it("leaves out every line that names the response file when there is none", async () => {
+  it("leaves out every line that names the response file when there is none", () => {
     const files = templates({
       system: "To {{RESPONSE_FILE}}.\nIn {{WORKING_DIRECTORY}}.\r\nNot to {{RESPONSE_FILE}}!",
     });
     const paths = { ...PATHS, responseFile: undefined };
 
-    expect(await toTurnPrompt("keep {{RESPONSE_FILE}}", files, paths)).toBe(
+    expect(toTurnPrompt("keep {{RESPONSE_FILE}}", files, paths)).toBe(
       "In directory /workspace, keep {{RESPONSE_FILE}}\n\nIn /workspace.\r\n",
     );
-    expect(await toTurnPrompt("x", templates({}), paths)).not.toMatch(/\{\{|undefined|Write your response/);
+    expect(toTurnPrompt("x", templates({}), paths)).not.toMatch(/\{\{|undefined|Write your response/);
   });
 
-  it("fills in nothing in the caller's prompt", async () => {
-    const prompt = await toTurnPrompt("explain {{RESPONSE_FILE}}", templates({ system: "" }), PATHS);
+  it("fills in nothing in the caller's prompt", () => {
+    const prompt = toTurnPrompt("explain {{RESPONSE_FILE}}", templates({ system: "" }), PATHS);
 
     expect(prompt).toBe("In directory /workspace, explain {{RESPONSE_FILE}}\n\n");
   });
@@ -47,16 +47,16 @@ describe("toTurnPrompt", () => {
   it.each(["!rm -rf /", "/quit", "@secrets", "--trust-all-tools", "\n!ls", "\uFEFF/quit"])(
     "prevents that %j is read as a command",
     async (prompt) => {
-      expect(await toTurnPrompt(prompt, templates({}), PATHS)).toMatch(/^In directory /);
+      expect(toTurnPrompt(prompt, templates({}), PATHS)).toMatch(/^In directory /);
     },
   );
 });
 
 describe("toSummaryPrompt", () => {
-  it("fills in the placeholders of the template", async () => {
+  it("fills in the placeholders of the template", () => {
     const files = templates({ contextSummary: "Write it to {{RESPONSE_FILE}} from {{WORKING_DIRECTORY}}" });
 
-    expect(await toSummaryPrompt(files, PATHS)).toBe("Write it to /home/agent/response-1.txt from /workspace");
+    expect(toSummaryPrompt(files, PATHS)).toBe("Write it to /home/agent/response-1.txt from /workspace");
   });
 
   it.each([
@@ -72,40 +72,50 @@ describe("toSummaryPrompt", () => {
     "{{RESPONSE_FILE}}",
     "",
   ])("adds a first word if the template %j begins with none", async (contextSummary) => {
-    const prompt = await toSummaryPrompt(templates({ contextSummary }), PATHS);
+    const prompt = toSummaryPrompt(templates({ contextSummary }), PATHS);
 
     expect(prompt).toBe(`In directory /workspace: ${contextSummary.replace("{{RESPONSE_FILE}}", PATHS.responseFile)}`);
   });
 });
 
 describe("the templates", () => {
-  it("are built in if there is no file, and name both paths", async () => {
+  it("are built in if there is no file, and name both paths", () => {
     const files = templates({});
 
-    expect(await toTurnPrompt("x", files, PATHS)).toContain("Write your response to: /home/agent/response-1.txt");
-    expect(await toTurnPrompt("x", files, PATHS)).toContain("Working directory: /workspace");
-    expect(await toSummaryPrompt(files, PATHS)).toMatch(
+    expect(toTurnPrompt("x", files, PATHS)).toContain("Write your response to: /home/agent/response-1.txt");
+    expect(toTurnPrompt("x", files, PATHS)).toContain("Working directory: /workspace");
+    expect(toSummaryPrompt(files, PATHS)).toMatch(
       /^Write your previous response to the file: \/home\/agent\/response-1\.txt\n/,
     );
   });
 
-  it("are read again for every prompt", async () => {
+  it("are read again for every prompt", () => {
     const files = templates({ system: "old" });
-    await toTurnPrompt("x", files, PATHS);
+    toTurnPrompt("x", files, PATHS);
 
     writeFileSync(files.system, "new");
 
-    expect(await toTurnPrompt("x", files, PATHS)).toBe("In directory /workspace, x\n\nnew");
+    expect(toTurnPrompt("x", files, PATHS)).toBe("In directory /workspace, x\n\nnew");
   });
 
-  it("are named by path if they cannot be read", async () => {
+  it("are named by path if they cannot be read", () => {
     const files = templates({});
     mkdirSync(files.system);
 
-    await expect(toTurnPrompt("x", files, PATHS)).rejects.toMatchObject({
-      code: "CONFIG_INVALID",
-      message: expect.stringMatching(/^Cannot read the prompt file ".*_system\.md" \(EISDIR\)\. /),
-    });
+    expect(() => toTurnPrompt("x", files, PATHS)).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: expect.stringMatching(/^Cannot read the prompt file ".*_system\.md" \(it is not a file\)\. /),
+      }),
+    );
+  });
+
+  it("are neither a device nor larger than 1 MiB", () => {
+    const files = templates({ contextSummary: "x".repeat(2 ** 20 + 1) });
+    symlinkSync("/dev/zero", files.system);
+
+    expect(() => toTurnPrompt("x", files, PATHS)).toThrow("(it is not a file)");
+    expect(() => toSummaryPrompt(files, PATHS)).toThrow("(it is larger than 1 MiB)");
   });
 });
 

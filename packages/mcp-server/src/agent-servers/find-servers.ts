@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   BudgieError,
   loadAgents,
   parseJson,
   readAgentDefinition,
+  readPlainFile,
   toV2AllowedTools,
   toV2Tools,
   type Agent,
@@ -209,7 +209,7 @@ function readNamed(file: string): ConfigSource {
 /** Reads a JSON file; `undefined` if there is none. */
 function readSource(file: string): ConfigSource | undefined {
   try {
-    return { file, content: parseJson(readFileSync(file, "utf8")) };
+    return { file, content: parseJson(readPlainFile(file).text) };
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;

@@ -1,7 +1,14 @@
-import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { z } from "zod";
-import { BudgieError, parseJson, parseTimeout, type Agent, type EgressMode, type Tightening } from "@budgie/core";
+import {
+  BudgieError,
+  parseJson,
+  parseTimeout,
+  readPlainFile,
+  type Agent,
+  type EgressMode,
+  type Tightening,
+} from "@budgie/core";
 import { FILE_OPTIONS, toConfigFileSchema, type agentSection, type McpSection } from "./config-file-schema.ts";
 import type { ConfigKey } from "./config-schema.ts";
 import type { KagentSection } from "../elsewhere/server-section.ts";
@@ -112,7 +119,7 @@ function toOptions(content: Readonly<Record<string, unknown>>, place: Parameters
 
 function readJson(file: string): unknown {
   try {
-    return parseJson(readFileSync(file, "utf8"));
+    return parseJson(readPlainFile(file).text);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     throw new BudgieError(

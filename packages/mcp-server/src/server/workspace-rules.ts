@@ -1,21 +1,51 @@
 import { realpathSync } from "node:fs";
-import { BudgieError, toGuardedPaths, type AllowedRoot, type Runner, type WorkspaceRules } from "@budgie/core";
+import {
+  BudgieError,
+  toGuardedPaths,
+  type AllowedRoot,
+  type Runner,
+  type UserPaths,
+  type WorkspaceRules,
+} from "@budgie/core";
 import type { Config } from "../config/config.ts";
+import { toAbsolutePath, toKiroFolder } from "../config/host-paths.ts";
 import type { Host } from "../process/host.ts";
 
 /** Loads the rules for directories of calls. Throws `CONFIG_INVALID` for an allowed root that does not exist. */
 export function loadWorkspaceRules(
   config: Config,
-  { env, home }: Pick<Host, "env" | "home">,
+  host: Pick<Host, "cwd" | "env" | "home">,
   runner: Runner,
 ): WorkspaceRules {
+  const { env, home } = host;
   return {
     allowedRoots: toAllowedRoots(config),
     // Without a sandbox an agent reaches these paths anyway; refusing them would only pretend protection.
     guarded:
       runner.isolation === "container"
-        ? [...toGuardedPaths({ ...config, home, runtimeDir: env["XDG_RUNTIME_DIR"] }), ...runner.guarded]
+        ? [
+            ...toGuardedPaths({ ...config, ...toSettings(config, host), home, runtimeDir: env["XDG_RUNTIME_DIR"] }),
+            ...runner.guarded,
+          ]
         : undefined,
+  };
+}
+
+/** Lists the files that budgie reads as configuration, wherever the user keeps them. */
+function toSettings(config: Config, host: Pick<Host, "cwd" | "env" | "home">): Pick<UserPaths, "kiroDir" | "settings"> {
+  const logins = (config.configuredAgents ?? []).flatMap(({ program }) => Object.values(program?.home ?? {}));
+  const files = [
+    [config.config && toAbsolutePath(config.config, host), "budgie's configuration"],
+    [config.mcpRegistry, "the registry of MCP servers"],
+    [config.caFile, "the certificates of --ca-file"],
+    [config.httpTokenFile, "the token of --http-token-file"],
+    [config.systemPrompt, "the system prompt"],
+    [config.contextSummaryPrompt, "a prompt"],
+    ...logins.map((path) => [path, "an agent's login"] as const),
+  ] as const;
+  return {
+    kiroDir: toKiroFolder(host),
+    settings: files.flatMap(([path, what]) => (path === undefined ? [] : [{ path, what }])),
   };
 }
 

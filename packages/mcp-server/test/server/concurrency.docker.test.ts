@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { callForProgress } from "../mcp/connection/call-for-progress.ts";
-import { countOverlap } from "./count-overlap.ts";
+import { countOverlap } from "../helpers/count-overlap.ts";
 import { listTraces, openEngine } from "../helpers/engine.ts";
 import { createBudgieUser, toText, waitFor, type BudgieUser } from "../helpers/start-budgie.ts";
 

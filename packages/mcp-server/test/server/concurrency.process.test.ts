@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Progress } from "@modelcontextprotocol/sdk/types.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { callForProgress } from "../mcp/connection/call-for-progress.ts";
-import { countOverlap } from "./count-overlap.ts";
+import { countOverlap } from "../helpers/count-overlap.ts";
 import { createBudgieUser, toText, waitFor, type Budgie } from "../helpers/start-budgie.ts";
 
 const CALLS = 200;
