@@ -53,7 +53,7 @@ describe("an agent in a sandbox", () => {
 
     await pending.body?.cancel();
 
-    await vi.waitUntil(() => served.calls.some(({ outcome }) => outcome === "CANCELLED"));
+    await vi.waitUntil(() => served.calls.some(({ outcome }) => outcome === "CANCELLED"), 20_000);
   });
 
   it("has at most 8 MiB of pending requests, and more when some have their answers", async () => {
