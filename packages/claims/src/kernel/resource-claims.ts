@@ -21,7 +21,8 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
   },
   {
     id: "bounded-memory",
-    promise: "A process that exceeds the memory limit is killed. Swap and temporary files count.",
+    promise:
+      "A process that exceeds the memory limit is killed. Swap and temporary files count; on cgroup v1, data in sockets does not.",
     protections: ["memory-limit"],
     probes: [
       inPerl(
