@@ -14,7 +14,7 @@ import type { Answer } from "./answer/answer.ts";
 import { connectAgent, NO_EXIT, type Connection } from "./conversation/connection.ts";
 import { openConversation, type OpenOptions } from "./conversation/conversation.ts";
 import { setMode } from "./conversation/modes.ts";
-import { loadConversationId } from "./conversation/conversation-id.ts";
+import { loadConversation } from "./conversation/conversation-id.ts";
 import { followUntil } from "./follow-until.ts";
 import { toFailure } from "./failure.ts";
 import { isV3 } from "./kiro/kiro-request.ts";
@@ -119,9 +119,9 @@ type Opening = Pick<OpenOptions, "limitMs"> & { readonly connection: Connection;
 /** Begins the session's conversation, or resumes it. */
 async function open(turn: ProtocolTurn, opening: Opening): Promise<OpenedConversation> {
   const { agent, directory, resume, session } = turn;
-  const id = resume ? await loadConversationId(session) : undefined;
+  const { begunMs, id } = (resume ? await loadConversation(session) : undefined) ?? {};
   const cwd = session.paths(directory).workspace;
-  const place = { agent: agent.name, cwd, id, servers: toServers(turn) };
+  const place = { agent: agent.name, cwd, id, begunMs, servers: toServers(turn) };
   const conversation = await openConversation(opening.connection, { ...opening, ...place });
   return { conversation, isSaved: conversation.id === id, notices: resume && id === undefined ? [FORGOTTEN] : [] };
 }

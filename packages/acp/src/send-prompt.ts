@@ -7,7 +7,7 @@ import type { AcpProgram } from "./conversation/acp-program.ts";
 import { watchMode } from "./conversation/asking-mode.ts";
 import { EndedError, NO_EXIT, type Connection } from "./conversation/connection.ts";
 import type { Conversation } from "./conversation/conversation.ts";
-import { saveConversationId } from "./conversation/conversation-id.ts";
+import { saveConversation } from "./conversation/conversation-id.ts";
 import { firstOf, within } from "./conversation/first-of.ts";
 import { refuseRefused } from "./conversation/kiro-conversation.ts";
 import type { Permissions } from "./conversation/permissions.ts";
@@ -43,7 +43,7 @@ export async function sendPrompt(working: Working): Promise<Answered> {
   const sessionId = opened.conversation.id;
   // Not before the turn ends, since many programs keep nothing of a conversation until then; but also after a cancelled one.
   const onEnd = async (): Promise<void> => {
-    if (!opened.isSaved) await saveConversationId(turn.session, sessionId);
+    if (!opened.isSaved) await saveConversation(turn.session, opened.conversation);
   };
   if (performance.now() >= deadline) throw new EndedError({ ...NO_EXIT, reason: "timeout" }, "");
   if (turn.signal?.aborted === true) throw new EndedError({ ...NO_EXIT, reason: "cancelled" }, "");

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { failureOf } from "@budgie/testkit";
 import type { Exit } from "@budgie/core";
 import { run } from "./helpers/run.ts";
@@ -73,6 +73,80 @@ describe("resuming", () => {
     expect(await run(agent, { resume: true })).toMatchObject({ response: "Hello." });
   });
 });
+
+describe("resuming a conversation of Gemini CLI, which destroys one that it loads in the minute of its begin", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  function setClock(time: string): void {
+    vi.useFakeTimers({ toFake: ["Date"], now: new Date(`2026-11-26T${time}Z`) });
+  }
+
+  const loads = ({ received }: ReturnType<typeof createScriptedAgent>) =>
+    received.filter(({ method }) => method === "session/load").length;
+
+  it("waits for the next minute", async () => {
+    const agent = createScriptedAgent(introducedAs("gemini-cli"));
+    setClock("12:00:10");
+    await run(agent);
+
+    expect(await failureOf(run(agent, { resume: true, timeoutMs: 800 }))).toMatchObject({ code: "TIMED_OUT" });
+    expect(loads(agent)).toBe(0);
+
+    setClock("12:01:00.900");
+    const waiting = run(agent, { resume: true });
+    await vi.waitFor(() => expect(agent.processes).toHaveLength(3));
+    expect(loads(agent)).toBe(0);
+    setClock("12:01:01");
+    expect(await waiting).toMatchObject({ response: "Hello." });
+    expect(loads(agent)).toBe(1);
+  });
+
+  it("waits for no other program", async () => {
+    const agent = createScriptedAgent(introducedAs("other"));
+    setClock("12:00:10");
+    await run(agent);
+
+    expect(await run(agent, { resume: true, timeoutMs: 800 })).toMatchObject({ response: "Hello." });
+  });
+
+  it("ends the wait with the turn", async () => {
+    const agent = createScriptedAgent(introducedAs("gemini-cli"));
+    setClock("12:00:10");
+    await run(agent);
+    const cancelling = new AbortController();
+
+    const waiting = failureOf(run(agent, { resume: true, signal: cancelling.signal }));
+    await vi.waitFor(() => expect(agent.processes).toHaveLength(2));
+    cancelling.abort();
+
+    expect(await waiting).toMatchObject({ code: "CANCELLED" });
+  });
+
+  it.each(['Invalid session identifier "c1".', "No previous sessions found for this project."])(
+    "fails with SESSION_UNUSABLE for %s",
+    async (details) => {
+      const lost = {
+        "session/load": () => Promise.reject({ code: -32_603, message: "Internal error", data: { details } }),
+      };
+      setClock("12:00:10");
+      for (const [name, code] of [
+        ["gemini-cli", "SESSION_UNUSABLE"],
+        ["other", "AGENT_FAILED"],
+      ] as const) {
+        const agent = createScriptedAgent({ ...introducedAs(name), ...lost });
+        await run(agent);
+        setClock("12:02:00");
+
+        expect(await failureOf(run(agent, { resume: true }))).toMatchObject({ code });
+      }
+    },
+  );
+});
+
+function introducedAs(name: string): typeof POLITE {
+  const agentInfo = { name, version: "1" };
+  return { ...POLITE, initialize: () => ({ protocolVersion: 1, agentCapabilities: { loadSession: true }, agentInfo }) };
+}
 
 function endingLoad(exit: Partial<Exit> = {}): typeof POLITE {
   return { ...POLITE, "session/load": (_params, agent) => agent.exit({ exitCode: 0, ...exit }) };

@@ -9,12 +9,15 @@ import { toConversationMeta } from "../kiro/kiro-request.ts";
 import { kiroCapabilities, proveAgent, proveHarness } from "../kiro/prove-kiro.ts";
 import { checkMode } from "./modes.ts";
 import { setModel } from "./models.ts";
+import { isLostByGemini, untilLoadable } from "./gemini.ts";
 import { CODES, toReason } from "./request-error.ts";
 import { findListed, refuseRefused, switchAutopilotOff } from "./kiro-conversation.ts";
 
 /** A conversation with an agent: what ACP calls a session. */
 export type Conversation = {
   readonly id: string;
+  /** The time of its begin, in milliseconds; `undefined` if it was resumed */
+  readonly begunMs: number | undefined;
   readonly warnings: readonly string[];
   /** True if the program takes MCP servers over HTTP */
   readonly takesServers: boolean;
@@ -28,6 +31,8 @@ export type OpenOptions = {
   readonly cwd: string;
   /** The id of the conversation to resume; `undefined` begins one */
   readonly id: string | undefined;
+  /** The time of its begin, if known */
+  readonly begunMs: number | undefined;
   /** The MCP servers for it, if it takes them */
   readonly servers: OfferedServers["servers"];
   /** Returns the limit of the next request */
@@ -55,11 +60,11 @@ export async function openConversation(connection: Connection, options: OpenOpti
   const warnings = await (kiro?.harness === "v3"
     ? prepareV3(connection, conversation, kiro)
     : prepare(connection, conversation));
-  return { id: opened.id, warnings, takesServers };
+  return { id: opened.id, begunMs: opened.begunMs, warnings, takesServers };
 }
 
-async function initialize(connection: Connection, options: OpenOptions): Promise<z.infer<typeof capabilities>> {
-  const { agentCapabilities, protocolVersion } = await connection.request(
+async function initialize(connection: Connection, options: OpenOptions): Promise<Found> {
+  const { agentCapabilities, agentInfo, protocolVersion } = await connection.request(
     METHODS.initialize,
     {
       protocolVersion: PROTOCOL_VERSION,
@@ -75,7 +80,7 @@ async function initialize(connection: Connection, options: OpenOptions): Promise
       `The program of the agent "${options.agent}" speaks version ${protocolVersion} of ACP, and budgie speaks ${PROTOCOL_VERSION}. Use another version of it.`,
     );
   }
-  return agentCapabilities ?? {};
+  return { ...agentCapabilities, program: agentInfo?.name };
 }
 
 async function prepare(connection: Connection, conversation: OpenOptions & Opened): Promise<readonly string[]> {
@@ -109,7 +114,16 @@ const capabilities = z.object({
   sessionCapabilities: z.object({ resume: z.unknown() }).partial().nullish(),
 });
 
-const initialized = z.object({ protocolVersion: z.number(), agentCapabilities: capabilities.nullish() });
+const initialized = z.object({
+  protocolVersion: z.number(),
+  agentCapabilities: capabilities.nullish(),
+  agentInfo: z.object({ name: z.string() }).optional().catch(undefined),
+});
+
+type Found = z.infer<typeof capabilities> & {
+  /** The name by which the program introduces itself */
+  readonly program: string | undefined;
+};
 
 const state = z.object({
   // The lists are checked by hand: a schema keeps an issue for each invalid entry.
@@ -126,17 +140,25 @@ type Opening = Pick<OpenOptions, "agent" | "limitMs" | "program"> & {
   readonly place: { readonly cwd: string; readonly mcpServers: readonly McpServer[] };
 };
 
-type Opened = { readonly id: string; readonly state: State };
+type Opened = { readonly id: string; readonly begunMs?: number | undefined; readonly state: State };
 
 async function begin(connection: Connection, { limitMs, place }: Opening): Promise<Opened> {
+  const begunMs = Date.now();
   const opened = await connection.request(METHODS.session.new, place, { answer: begun, timeoutMs: limitMs() });
-  return { id: opened.sessionId, state: opened };
+  return { id: opened.sessionId, begunMs, state: opened };
 }
 
 async function resume(
   connection: Connection,
-  { agent, id, limitMs, place, program }: Opening & { readonly id: string },
-  { loadSession, sessionCapabilities }: z.infer<typeof capabilities>,
+  {
+    agent,
+    begunMs,
+    id,
+    limitMs,
+    place,
+    program,
+  }: Opening & { readonly id: string; readonly begunMs: number | undefined },
+  { loadSession, program: name, sessionCapabilities }: Found,
 ): Promise<Opened> {
   const params = { sessionId: id, ...place };
   const expected = () => ({ answer: state.nullable(), timeoutMs: limitMs() });
@@ -148,13 +170,14 @@ async function resume(
       if (resumed !== UNKNOWN) return { id, state: resumed };
     }
     if (loadSession) {
+      await untilLoadable(connection, { agent, begunMs, limitMs, program: name });
       const quiet = untilQuiet(connection);
       const loaded = await connection.request(METHODS.session.load, params, expected());
       await quiet();
       return { id, state: loaded };
     }
   } catch (error) {
-    throw toResumeFailure(error, agent);
+    throw toResumeFailure(error, agent, name);
   }
   throw new BudgieError(
     "SESSION_UNUSABLE",
@@ -162,7 +185,7 @@ async function resume(
   );
 }
 
-function toResumeFailure(cause: unknown, agent: string): unknown {
+function toResumeFailure(cause: unknown, agent: string, program: string | undefined): unknown {
   // Kiro's program exits like this if it does not know the conversation. An exit that budgie requested proves nothing.
   if (cause instanceof EndedError && cause.exit.exitCode === 0 && cause.exit.reason === undefined) {
     const message = `The program of the agent "${agent}" ended instead of resuming its conversation. Begin a new session.`;
@@ -170,11 +193,11 @@ function toResumeFailure(cause: unknown, agent: string): unknown {
   }
   if (!(cause instanceof RequestError) || cause.code === CODES.authRequired) return cause;
   // Most programs have no code for an unknown conversation. Any other error may be temporary, and must not cost the session.
-  return new BudgieError(
-    cause.code === CODES.resourceNotFound ? "SESSION_UNUSABLE" : "AGENT_FAILED",
-    `The agent "${agent}" could not resume its conversation (${toReason(cause)}). Ask again, or begin a new session.`,
-    { cause },
-  );
+  const what = `The agent "${agent}" could not resume its conversation (${toReason(cause)}).`;
+  if (cause.code === CODES.resourceNotFound || isLostByGemini(toReason(cause), program)) {
+    return new BudgieError("SESSION_UNUSABLE", `${what} Begin a new session.`, { cause });
+  }
+  return new BudgieError("AGENT_FAILED", `${what} Ask again, or begin a new session.`, { cause });
 }
 
 const UNKNOWN = Symbol("unknown method");
