@@ -115,8 +115,10 @@ describe("lower limits", () => {
       return (60 * Number(minutes) + Number(seconds)) / (Number(wallNs) / 1e9);
     };
 
-    expect(await shareOf({ cpus: 0.1 })).toBeLessThan(0.2);
-    expect(await shareOf({})).toBeGreaterThan(0.2);
+    const limited = await shareOf({ cpus: 0.1 });
+    expect(limited).toBeLessThan(0.2);
+    // A busy machine leaves less than a processor.
+    expect(await shareOf({})).toBeGreaterThan(1.5 * limited);
   });
 
   it("never raise the runner's limits", async () => {

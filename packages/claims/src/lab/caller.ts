@@ -76,8 +76,7 @@ function toAgent(name: string, { agentsDir }: FakeHome): Agent {
 
 function toGuarded(host: FakeHome): readonly GuardedPath[] {
   const sessionsDir = join(host.path, ".kiro/sub-agents/sessions");
-  const kiroDir = join(host.path, ".kiro");
-  return toGuardedPaths({ ...host, home: host.path, kiroDir, sessionsDir, settings: [], runtimeDir: undefined });
+  return toGuardedPaths({ ...host, home: host.path, sessionsDir, runtimeDir: undefined });
 }
 
 const runShell: Protocol = async ({ directory, prompt, session, signal }) => {

@@ -9,17 +9,18 @@ export type UserPaths = {
   readonly kiroDataDir: string;
   readonly stateDir: string;
   readonly sessionsDir: string;
-  /** Kiro's folder */
-  readonly kiroDir: string;
-  /** The files that budgie reads as configuration */
-  readonly settings: readonly GuardedPath[];
+  /** Kiro's folder; default `~/.kiro` */
+  readonly kiroDir?: string;
+  /** The files that budgie reads as configuration; default none */
+  readonly settings?: readonly GuardedPath[];
   /** `XDG_RUNTIME_DIR` */
   readonly runtimeDir: string | undefined;
 };
 
 /** Lists the paths that no workspace of a sandbox may hold. The runner adds its own. */
 export function toGuardedPaths(paths: UserPaths): readonly GuardedPath[] {
-  const { agentsDir, home, kiroDataDir, kiroDir, promptsDir, runtimeDir = "", sessionsDir, settings, stateDir } = paths;
+  const { agentsDir, home, kiroDataDir, promptsDir, runtimeDir = "", sessionsDir, stateDir } = paths;
+  const { kiroDir = join(home, ".kiro"), settings = [] } = paths;
   return [
     { path: home, what: "your home directory", mayHoldWorkspaces: true },
     { path: join(home, ".kiro"), what: "Kiro's settings and sessions" },
