@@ -34,8 +34,8 @@ describe("an agent with files for its home and an image of its own", () => {
 
     const result = await ask("coder", { prompt: "Hello" });
 
-    expect(result).toMatchObject({ isError: true, structuredContent: { code: "CONFIG_INVALID" } });
-    expect(toText(result)).toContain(`"${planted}", which the agent "coder"`);
+    expect(result).toMatchObject({ isError: true, structuredContent: { code: "WORKSPACE_INVALID" } });
+    expect(toText(result)).toContain(`holds an agent's login ("${planted}"), which a sandbox is never given`);
   });
 });
 
