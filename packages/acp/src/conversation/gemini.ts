@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError } from "@budgie/core";
 import type { Connection } from "./connection.ts";
-import type { OpenOptions } from "./conversation.ts";
 
 /** The name by which Gemini CLI introduces itself. */
 const GEMINI = "gemini-cli";
 
-type Loading = Pick<OpenOptions, "agent" | "begunMs" | "limitMs"> & {
+type Loading = {
+  /** The agent's name, for messages */
+  readonly agent: string;
+  /** The time of the conversation's begin, if known */
+  readonly begunMs: number | undefined;
+  /** Returns the limit of the next request */
+  readonly limitMs: () => number;
   /** The name by which the program introduces itself */
   readonly program: string | undefined;
 };
