@@ -2,7 +2,10 @@ import type { ServerStatus } from "@budgie/mcp-manager";
 import type { FoundServer, UsableServer } from "../../agent-servers/find-servers.ts";
 import { withManager, type Managed } from "./with-manager.ts";
 
-/** Starts each server that may be used, and returns the states in the order of the servers. */
+// Each is a process or a container.
+const AT_ONCE = 4;
+
+/** Starts each server that may be used, four at once, and returns the states in the order of the servers. */
 export async function startServers(
   found: readonly FoundServer[],
   parts: Omit<Managed, "servers">,
@@ -21,12 +24,12 @@ export async function startServers(
   return usable.map((use) => started.get(JSON.stringify(use)));
 }
 
-/** Groups the different servers, so that each name occurs once in a group. */
+/** Groups the different servers, so that each name occurs once in a group, and no group is too large to run at once. */
 function toGroups(servers: readonly UsableServer[]): readonly (readonly UsableServer[])[] {
   const different = new Map(servers.map((server) => [JSON.stringify(server), server]));
   const groups: Map<string, UsableServer>[] = [];
   for (const server of different.values()) {
-    const free = groups.find((group) => !group.has(server.server.name));
+    const free = groups.find((group) => group.size < AT_ONCE && !group.has(server.server.name));
     if (free === undefined) groups.push(new Map([[server.server.name, server]]));
     else free.set(server.server.name, server);
   }

@@ -17,6 +17,23 @@ describe("budgie mcp ls", () => {
     expect(JSON.parse((await run(["ls", "--json"])).stdout)).toMatchObject([{ state: "ready", toolsChanged: true }]);
   });
 
+  it("runs four servers at most at once, since each is a process, or a container", async () => {
+    await using far = await startMockServer();
+    using user = createInstallUser();
+    const names = ["one", "two", "three", "four", "five", "six"];
+    const mcpServers = Object.fromEntries(names.map((name) => [name, { url: far.url }]));
+    const config = allow(Object.fromEntries(names.map((name) => [name, {}])));
+    const run = setUp(user, { agent: { mcpServers }, config });
+    let most = 0;
+    const watching = setInterval(() => (most = Math.max(most, far.sessions())), 1);
+
+    const { stdout } = await run(["ls", "--json"]);
+
+    clearInterval(watching);
+    expect(JSON.parse(stdout)).toMatchObject(names.map((name) => ({ name, state: "ready" })));
+    expect(most).toBe(4);
+  });
+
   it("reports the files of agents that cannot be read, and nothing else about agents", async () => {
     using user = createInstallUser();
     setUp(user, { agent: {} });
