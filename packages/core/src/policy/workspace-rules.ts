@@ -29,8 +29,8 @@ export type GuardedPath = {
   readonly mayHoldWorkspaces?: boolean;
   /** Folders in it where a workspace may lie nevertheless */
   readonly except?: readonly string[];
-  /** True for a folder of settings: no workspace may hold what the symlinks in it lead to */
-  readonly holdsSettings?: boolean;
+  /** Set for settings of budgie. No workspace may hold what the symlinks in such a folder lead to */
+  readonly settings?: "file" | "folder";
 };
 
 /** The reason why a workspace is refused, as the rest of a sentence about it, and a remedy. */
@@ -84,7 +84,7 @@ type Located = GuardedPath & {
 
 async function locate(thing: GuardedPath): Promise<Located> {
   const except = await Promise.all((thing.except ?? []).map(resolveExisting));
-  const links = thing.holdsSettings === true ? await findLinks(thing.path) : [];
+  const links = thing.settings === "folder" ? await findLinks(thing.path) : [];
   const trails = await Promise.all([thing.path, ...links].map((path) => findTrail(path)));
   return { ...thing, except, trail: [thing.path, ...trails.flat()] };
 }
@@ -94,12 +94,14 @@ function judge(directory: string, things: readonly Located[], roots: readonly st
     const relation = toRelation(directory, thing);
     if (relation === undefined) continue;
     const what = `${relation} ${thing.what} (${JSON.stringify(thing.path)}), which a sandbox is never given`;
-    return { what, remedy: "Pass a project's own directory." };
+    return { what, remedy: thing.settings === undefined ? "Pass a project's own directory." : KEEP_IT };
   }
   const homes = things.filter(({ mayHoldWorkspaces }) => mayHoldWorkspaces === true);
   const folder = homes.map((home) => findClosedFolder(directory, home, roots)).find((found) => found !== undefined);
   return folder === undefined ? undefined : { what: toClosedText(folder), remedy: NAME_IT };
 }
+
+const KEEP_IT = "Pass another directory, or keep that where no agent works.";
 
 const NAME_IT = `Pass a project's own directory, or allow one in there with ${toOption("allowedRoots")}.`;
 

@@ -108,8 +108,8 @@ describe("guarded paths", () => {
   });
 
   it("include what the symlinks in a folder of settings lead to, at any time", async () => {
-    const settings = { path: join(home, "agents"), what: "the agents' files", holdsSettings: true };
-    const others = { ...settings, holdsSettings: false };
+    const settings = { path: join(home, "agents"), what: "the agents' files", settings: "folder" } as const;
+    const { settings: _, ...others } = settings;
     const dotfiles = join(home, "code/dotfiles");
     mkdirSync(join(home, "agents/team"), { recursive: true });
     mkdirSync(dotfiles);

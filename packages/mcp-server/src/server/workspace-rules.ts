@@ -45,7 +45,7 @@ function toSettings(config: Config, host: Pick<Host, "cwd" | "env" | "home">): P
   ] as const;
   return {
     kiroDir: toKiroFolder(host),
-    settings: files.flatMap(([path, what]) => (path === undefined ? [] : [{ path, what }])),
+    settings: files.flatMap(([path, what]) => (path === undefined ? [] : [{ path, what, settings: "file" } as const])),
   };
 }
 

@@ -37,6 +37,7 @@ it("No directory that holds a file of settings is given to a sandbox, wherever a
   for (const name of ["login", "registry", "prompt", "ca", "config", "mcp", "agent"]) {
     await expect(checkWorkspace(join(dotfiles, name), rules), name).rejects.toMatchObject({
       code: "WORKSPACE_INVALID",
+      message: expect.stringContaining("Pass another directory, or keep that where no agent works."),
     });
   }
   expect(await checkWorkspace(join(home, "app"), rules)).toBe(join(home, "app"));
