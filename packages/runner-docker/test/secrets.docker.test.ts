@@ -1,7 +1,7 @@
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { createSessionId } from "@budgie/core";
+import { createSessionId, KIRO_HIDDEN_PATHS } from "@budgie/core";
 import { createHostHome } from "@budgie/testkit";
 import { createEngineProxy } from "./helpers/engine-proxy.ts";
 import { createDockerPlace, KIRO_IMAGE, runCommand, testEngine } from "./helpers/docker-place.ts";
@@ -45,4 +45,19 @@ it("keeps a secret in the agent's processes: no URL, container, volume or remain
   // The folder of this instance, without a copy of the login.
   expect(scratch.filter((path) => path.includes("login-"))).toEqual([]);
   expect(readdirSync(join(place.stateDir, "scratch"))).toEqual([]);
+});
+
+it("What is written for turns on this machine is open to its user alone", async () => {
+  await using place = createDockerPlace();
+  mkdirSync(join(place.workspace, ".kiro/agents"), { recursive: true });
+  const { runner } = await place.createRunner();
+  const session = await runner.openSession(createSessionId());
+
+  await runCommand(
+    session,
+    { argv: ["true"], env: {}, projections: [], hidden: KIRO_HIDDEN_PATHS },
+    { directory: place.workspace },
+  );
+
+  expect(statSync(join(place.stateDir, "scratch")).mode & 0o777).toBe(0o700);
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type Docker from "dockerode";
@@ -89,6 +89,8 @@ export async function launchAhead(turn: TurnLaunch): Promise<LaunchedTurn> {
 async function launch(turn: TurnLaunch): Promise<LaunchedTurn> {
   const { ahead, command, context, network, options } = turn;
   refuseCancelled(options.signal);
+  // What a turn is shown is readable to all, so the folder around it is not.
+  await mkdir(context.scratchDir, { recursive: true, mode: 0o700 });
   const skeleton = join(context.scratchDir, `turn-${randomUUID()}`);
   try {
     const files = context.ensureMountedFiles(command.env);
