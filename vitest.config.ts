@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
@@ -5,7 +6,7 @@ import { defineConfig } from "vitest/config";
 const conditions = ["@budgie/source"];
 
 // Tests that start budgie's programs need a build.
-const globalSetup = "packages/mcp-server/test/helpers/build-checkout.ts";
+const globalSetup = "packages/cli/test/helpers/build-checkout.ts";
 
 // Packages import each other's source, so that no test runs against an old build.
 const shared = {
@@ -22,8 +23,8 @@ const prove = "packages/claims/test/prove.docker.test.ts";
 const gvisor = "packages/claims/test/gvisor.docker.test.ts";
 // The tests of the main promises, which `npm test` runs on the engine in minutes.
 const promises = [
-  "packages/mcp-server/test/{egress,sandbox}.docker.test.ts",
-  "packages/mcp-server/test/**/{access,cancellation,executable-paths,hostile-repository,prove}.docker.test.ts",
+  "packages/cli/test/{egress,sandbox}.docker.test.ts",
+  "packages/{cli,mcp-server}/test/**/{access,cancellation,executable-paths,hostile-repository,prove}.docker.test.ts",
   "packages/runner-docker/test/{access,contract,errors,isolation,secrets}.docker.test.ts",
   "packages/runner-docker/test/**/{bind-mounts,confirm-mounts,disk,egress,hostile-repository,login,planted-home}.docker.test.ts",
   "packages/runner-docker/test/**/{exit-marker,lost-volumes,read-home-file,resume,session-container}.docker.test.ts",
@@ -32,11 +33,20 @@ const promises = [
 ];
 // Turns of agents from npm.
 const agents = [
-  "packages/mcp-server/test/programs/*.docker.test.ts",
+  "packages/cli/test/programs/*.docker.test.ts",
   "packages/runner-docker/test/real-agents.docker.test.ts",
 ];
 // As for the unit tests, modules are loaded once for each worker.
 const onEngine = { isolate: false, testTimeout: 120_000, hookTimeout: 180_000, ...slowMachine };
+
+// Its source maps name files that it does not bring, which Vite reports one by one.
+const withoutMaps = {
+  name: "without-maps",
+  load: (id: string) =>
+    id.includes("/@actions/") && id.endsWith(".js")
+      ? readFileSync(id, "utf8").replace(/^\/\/# sourceMappingURL=.*$/m, "")
+      : undefined,
+};
 
 export default defineConfig({
   // Outside the checkout, so that an ordinary user can run the tests of a checkout that is not theirs.
@@ -47,6 +57,7 @@ export default defineConfig({
     projects: [
       {
         ...shared,
+        plugins: [withoutMaps],
         test: {
           name: "unit",
           // Most of the time of these tests was that of loading modules anew for each file.
@@ -55,6 +66,8 @@ export default defineConfig({
           setupFiles: "packages/testkit/test/helpers/start-no-process.ts",
           include: ["packages/*/test/**/*.test.ts"],
           exclude: ["**/*.{docker,faults,interop,process}.test.ts", "**/node_modules/**"],
+          // It imports JSON in a way that Node refuses.
+          server: { deps: { inline: ["@actions/workflow-parser"] } },
           testTimeout: 30_000,
           ...slowMachine,
         },
@@ -130,7 +143,7 @@ export default defineConfig({
         test: {
           // Tests with the MCP clients that scripts/interop-clients fetches.
           name: "interop",
-          globalSetup: [globalSetup, "packages/mcp-server/test/interop/clients.ts"],
+          globalSetup: [globalSetup, "packages/cli/test/interop/clients.ts"],
           include: ["packages/*/test/**/*.interop.test.ts"],
           ...onEngine,
         },

@@ -3,7 +3,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { createOwner, createSessionId, PROGRAM_PATHS } from "@budgie/core";
+import { createOwner, createSessionId } from "@budgie/core";
+import { PROGRAM_PATHS } from "@budgie/core/policy";
 import { createDockerRunner } from "@budgie/runner-docker";
 import { createFakeLlm } from "@budgie/testkit";
 
@@ -22,7 +23,8 @@ const access = { workspace: "rw", egress: { mode: "allowlist", hosts }, limits: 
 try {
   const session = await runner.openSession(createSessionId());
   const turn = await session.start(command, { directory, access, input: "" });
-  const [said, { denied }] = await Promise.all([text(turn.stdout), turn.egress, turn.exit]);
+  const [said] = await Promise.all([text(turn.stdout), turn.exit]);
+  const { denied } = await turn.egress();
   console.log(`The agent said: ${said.trim()}\nIt was refused: ${denied.map(({ host }) => host).join(", ")}`);
   console.log(`hello.txt: ${await readFile(join(directory, "hello.txt"), "utf8")}`);
 } finally {

@@ -10,14 +10,14 @@ import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
-import { toCacheFile } from "../packages/mcp-server/bin/load-bundle.js";
+import { toCacheFile } from "../packages/cli/bin/load-bundle.js";
 import { answerAsEngine } from "./lib/answer-as-engine.mjs";
 import { toLicenses } from "./lib/licenses.mjs";
 import { toStartMessages } from "./lib/start-messages.mjs";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PACKAGES = join(ROOT, "packages");
-const DIST = join(PACKAGES, "mcp-server", "dist");
+const DIST = join(PACKAGES, "cli", "dist");
 const TARGET = join(DIST, "bundle");
 const MAIN = "main.cjs";
 const WARM_UP = fileURLToPath(new URL("lib/write-code-caches.mjs", import.meta.url));
@@ -31,7 +31,7 @@ const FILES = {
   "docker/entrypoint.sh": "sandbox-image/docker/entrypoint.sh",
 };
 const PROGRAMS = {
-  "runner-docker/dist/login/copy-database-main.js": "runner-docker/dist/login/copy-database-main.js",
+  "sandbox/dist/login/copy-database-main.js": "sandbox/dist/login/copy-database-main.js",
   "egress/dist/proxy-main.js": "egress/dist/proxy-main.mjs",
 };
 // better-sqlite3 has native code.
@@ -47,9 +47,7 @@ const ALIASES = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" };
 const SOURCES = [
   ...readdirSync(PACKAGES).map((name) => join(PACKAGES, name, "dist/.tsbuildinfo")),
   ...Object.keys(FILES).map((file) => join(ROOT, file)),
-  ...["package-lock.json", "packages/mcp-server/bin/load-bundle.js", "scripts/bundle.mjs"].map((file) =>
-    join(ROOT, file),
-  ),
+  ...["package-lock.json", "packages/cli/bin/load-bundle.js", "scripts/bundle.mjs"].map((file) => join(ROOT, file)),
   ...["answer-as-engine", "licenses", "write-code-caches"].map((name) => join(ROOT, `scripts/lib/${name}.mjs`)),
 ];
 const LIMIT_MS = 60_000;
@@ -93,6 +91,8 @@ function bundleMain(folder) {
     dynamicImportInCjs: false,
     entryFileNames: "[name].cjs",
     chunkFileNames: "[name]-[hash].cjs",
+    // Nearly all of core is loaded at a start, and would be many small files.
+    codeSplitting: { groups: [{ name: "core", test: /[\\/]packages[\\/]core[\\/]dist[\\/]/ }] },
     paths: Object.fromEntries(LATE.map((name) => [name, `./${name}.cjs`])),
   });
 }
@@ -142,7 +142,7 @@ function keepPlaces() {
     transform(code, id) {
       if (!id.startsWith(PACKAGES) || !code.includes("import.meta.url")) return null;
       const path = relative(PACKAGES, id).split(sep).join("/");
-      const place = path.replace(/^mcp-server\/dist\//, "../");
+      const place = path.replace(/^(?:cli|mcp-server)\/dist\//, "../");
       const url = `new URL(${JSON.stringify(place)}, require("node:url").pathToFileURL(__filename)).href`;
       return code.replaceAll("import.meta.url", `(${url})`);
     },

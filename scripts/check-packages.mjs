@@ -41,14 +41,14 @@ async function checkTypes(tarball) {
     .map(({ entrypoint = "", kind }) => `${kind} ${entrypoint}`);
 }
 
-/** Lists the modules in the declarations of a package's main entry whose types are among its development dependencies. */
+/** Lists the modules in the declarations of a package's entries whose types are among its development dependencies. */
 function findForeignTypes(name) {
   const root = realpathSync(join(ROOT, "node_modules", name));
   const { devDependencies = {}, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const entry = exports?.["."]?.types;
-  if (entry === undefined) return [];
   const foreign = Object.keys(devDependencies).filter((dependency) => dependency.startsWith("@types/"));
-  const files = [join(root, entry)];
+  // "./lab" is no API.
+  const entries = Object.entries(exports ?? {}).filter(([name]) => name !== "./lab");
+  const files = entries.map(([, { types }]) => join(root, types));
   const problems = [];
   for (const file of files) {
     for (const [, from] of readFileSync(file, "utf8").matchAll(/(?:from|import\()\s*"([^"]+)"/g)) {

@@ -22,7 +22,7 @@ const PROGRAM = new URL("lib/hostile-program.cjs", import.meta.url);
 const PEER = fileURLToPath(new URL("sides/hostile-peer.mjs", import.meta.url));
 const FILES = 32;
 
-/** What each party's session asks for while others are measured; its caller repeats it if it fails */
+/** The requests of each party's session while others are measured; its caller repeats it if it fails */
 const PARTIES = {
   nobody: undefined,
   "agent in a sandbox": ({ ask }) => ask("attacker", { prompt: `[[run: ${NODE} hostile.cjs agent]]` }),

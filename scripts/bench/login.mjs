@@ -1,6 +1,6 @@
 // Compares follow-up turns after a renewal of the login, which is then written into the session's database, for several sizes of it.
 import { join } from "node:path";
-import { openDatabase } from "../../packages/testkit/dist/kiro-cli/state/database.js";
+import { openDatabase } from "../../packages/testkit/dist/kiro-cli/state/open-database.js";
 import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
 import { interleave } from "./lib/interleave.mjs";
 import { toRows } from "./lib/table.mjs";

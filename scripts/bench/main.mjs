@@ -3,12 +3,14 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { measureAcp } from "./acp.mjs";
+import { measureBuilds } from "./builds.mjs";
 import { measureConcurrency } from "./concurrency.mjs";
 import { measureEgress } from "./egress.mjs";
 import { measureHardening } from "./hardening.mjs";
 import { measureHostile } from "./hostile.mjs";
 import { readMachine } from "./lib/machine.mjs";
 import { toTable } from "./lib/table.mjs";
+import { measureLoad } from "./load.mjs";
 import { measureLogin } from "./login.mjs";
 import { measureMcp } from "./mcp.mjs";
 import { measureMemory } from "./memory.mjs";
@@ -33,14 +35,20 @@ const CASES = {
   acp: [measureAcp, 6],
   mcp: [measureMcp, 4],
   hostile: [measureHostile, 5],
+  load: [measureLoad, 5],
 };
 
+/** Compares with another checkout, so it is no part of "all". */
+const PAIRS = { builds: [measureBuilds, 30] };
+
 const args = process.argv.slice(2);
-const name = [...Object.keys(CASES), "trace", "all", "page"].includes(args[0]) ? args.shift() : "turns";
+const name = [...Object.keys(CASES), ...Object.keys(PAIRS), "trace", "all", "page"].includes(args[0])
+  ? args.shift()
+  : "turns";
 const given = args[0] === undefined ? undefined : Number(args[0]);
 if (args.length > 1 || !(given === undefined || given >= 1)) {
   console.error(
-    `Expected ${Object.keys(CASES).join(", ")}, trace, page or all, and a number of rounds, got "${args.join(" ")}".`,
+    `Expected ${Object.keys({ ...CASES, ...PAIRS }).join(", ")}, trace, page or all, and a number of rounds, got "${args.join(" ")}".`,
   );
   process.exit(2);
 }
@@ -51,7 +59,7 @@ else process.exitCode = (await measure(name)).over.length === 0 ? 0 : 1;
 
 /** Measures and prints a case. */
 async function measure(title) {
-  const [run, usual] = CASES[title];
+  const [run, usual] = { ...CASES, ...PAIRS }[title];
   const rounds = given ?? usual;
   const began = performance.now();
   const result = await run(rounds);

@@ -11,7 +11,7 @@ import { SANDBOX, withPlace } from "./lib/bench-place.mjs";
 import { interleave } from "./lib/interleave.mjs";
 import { findOver, toRows } from "./lib/table.mjs";
 
-const PROGRAM = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../packages/cli/bin/budgie.js", import.meta.url));
 const BASE = "node -e 0";
 const HOME_AGENTS = 3;
 // The answers to `initialize` and `tools/list`.

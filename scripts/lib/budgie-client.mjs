@@ -6,7 +6,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 
 /** The program */
-export const BUDGIE = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
+export const BUDGIE = fileURLToPath(new URL("../../packages/cli/bin/budgie.js", import.meta.url));
 const IMAGE = "budgie-demo:latest";
 
 /** Starts `budgie --sandbox` for the user whose home is `host`, with more options if given, and connects to it. */

@@ -24,7 +24,7 @@ function toFailure(place, error, ofSetUp) {
   const { code, diff, message = "", name, stack } = error;
   const isAssertion = name === "AssertionError" || error.cause?.name === "AssertionError";
   const isTimeout = /^(?:(?:Test|Hook) timed out in|Waited in vain for)/.test(message);
-  // What an engine or the system refuses has a code, which a thrown assertion has not.
+  // An error of the engine or the system has a code, which a thrown assertion has not.
   const isLate = !isAssertion && (ofSetUp || isTimeout || typeof code === "string");
   return { title: place.fullName ?? place.moduleId, text: [stack ?? message, diff].filter(Boolean).join("\n"), isLate };
 }

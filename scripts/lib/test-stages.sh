@@ -68,12 +68,12 @@ conclude() {
   engine left "$work/before" | tee "$work/left"
   printf '%s containers and volumes of budgie are left.\n' "$(wc -l <"$work/left")"
   if [ -s "$work/left" ]; then status=1; fi
+  show_flaky
   # A reader of only the end of the output has to see the failures too.
   if [ "$status" != 0 ] && [ -f "$work/stage" ]; then
     headline "Failures of the last stage:"
-    grep -aE -A 12 'FAIL|Error: ' "$work/stage" | tail -n 60 || true
+    grep -aE -A 12 'FAIL|Error: |run-tests: ' "$work/stage" | tail -n 60 || true
   fi
-  show_flaky
   finish
   if [ "$status" = 0 ]; then headline "All stages passed:"; else headline "FAILED after:"; fi
   printf '  %s\n' "${times[@]}"

@@ -1,7 +1,7 @@
 // node write-code-caches.mjs MAIN [ARGUMENT...]: runs the bundle, and on exit writes V8's code cache beside each of its files that
 // has none.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createLoader, toCacheFile, toSums } from "../../packages/mcp-server/bin/load-bundle.js";
+import { createLoader, toCacheFile, toSums } from "../../packages/cli/bin/load-bundle.js";
 
 const { load, scripts } = createLoader();
 process.once("exit", () => {

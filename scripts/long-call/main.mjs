@@ -8,7 +8,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { createHostHome } from "../../packages/testkit/dist/host-home.js";
 import { listTraces, openEngine } from "../lib/engine.mjs";
 
-const MAIN = fileURLToPath(new URL("../../packages/mcp-server/bin/budgie.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../packages/cli/bin/budgie.js", import.meta.url));
 const ANSWER = "It took long.";
 // The SDK's default timeout.
 const PATIENCE_S = 60;

@@ -9,6 +9,7 @@ import { PROXY_SOCKET_CLAIMS } from "./network/proxy-socket-claims.ts";
 import { ENGINE_CLAIMS } from "./kernel/engine-claims.ts";
 import { EXCESS_CLAIMS } from "./servers/excess-claims.ts";
 import { FILE_SYSTEM_CLAIMS } from "./kernel/file-system-claims.ts";
+import { GIT_CLAIMS } from "./session/git-claims.ts";
 import { HOME_CLAIMS } from "./session/home-claims.ts";
 import { KERNEL_CLAIMS } from "./kernel/kernel-claims.ts";
 import { KERNEL_FILE_CLAIMS } from "./kernel/kernel-file-claims.ts";
@@ -36,7 +37,7 @@ export const CLAIM_GROUPS = {
   resources: RESOURCE_CLAIMS,
   secrets: [...SECRET_CLAIMS, ...LOGIN_CLAIMS],
   sessions: [...SESSION_CLAIMS, ...DATABASE_CLAIMS],
-  "read-only": CONFIGURATION_CLAIMS,
+  "read-only": [...CONFIGURATION_CLAIMS, ...GIT_CLAIMS],
   links: [...LINK_CLAIMS, ...HOME_CLAIMS, ...SWAP_CLAIMS],
   caller: CALLER_CLAIMS,
   changes: CHANGE_CLAIMS,

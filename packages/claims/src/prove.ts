@@ -2,6 +2,8 @@ import pLimit from "p-limit";
 import type { Claim, Probe, Verdict, Protection } from "./probe/claim.ts";
 import { CLAIMS } from "./claims.ts";
 import { createLab, type Lab, type LabOptions } from "./lab/lab.ts";
+import { NO_ENGINE } from "./lab/target.ts";
+import { untried } from "./probe/verdicts.ts";
 
 export type ProveOptions = LabOptions & {
   /** Defaults to all claims */
@@ -24,19 +26,21 @@ const PROBE_LIMIT_MS = 240_000;
 // Probes spend most of their time waiting for the engine.
 const AT_ONCE = 4;
 
-const ABORTED: Verdict = { outcome: "untried", detail: "aborted" };
+const ABORTED = untried("aborted");
 
 /**
  * Runs the probes of all claims under the real security profile, against a fake home in a temporary folder, and removes
- * everything it created. Rejects like the runner without an engine or image. After an abort, rejects once all is removed.
+ * everything it created. Rejects like the target if it cannot create its runner. After an abort, rejects once all is removed.
  */
 export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOptions): Promise<readonly ClaimResult[]> {
   await using lab = await createLab(options);
   const limit = pLimit(AT_ONCE);
-  const proveClaim = async ({ id, probes, promise, protections }: Claim): Promise<ClaimResult> => {
+  const proveClaim = async ({ id, isOfEngine = false, probes, promise, protections }: Claim): Promise<ClaimResult> => {
+    const isMissing = isOfEngine && options.target.engine === undefined;
+    const make = async (probe: Probe) => (isMissing ? untried(NO_ENGINE) : attempt(lab, probe));
     const made = probes.map(async (probe) => ({
       name: probe.name,
-      verdict: await limit(async () => (options.signal?.aborted ? ABORTED : attempt(lab, probe))),
+      verdict: await limit(async () => (options.signal?.aborted ? ABORTED : make(probe))),
     }));
     const result: ClaimResult = { id, promise, protections, probes: await Promise.all(made) };
     if (!options.signal?.aborted) onResult?.(result);

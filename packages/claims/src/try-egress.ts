@@ -24,22 +24,22 @@ export async function tryEgress(options: LabOptions, trial: EgressTrial): Promis
   const { allowed } = trial;
   const [reached, refused, resolved] = await Promise.all([
     allowed === undefined ? undefined : make(await createReachingProbe(allowed, trial)),
-    make(toRefusedProbe(trial)),
-    make(toResolvingProbe(trial)),
+    make(makeRefusedProbe(trial)),
+    make(makeResolvingProbe(trial)),
   ]);
   options.signal?.throwIfAborted();
   return [
-    ...(allowed === undefined || reached === undefined ? [] : [toReachedAnswer(allowed, reached)]),
-    toClosedAnswer(refused, {
-      good: `"${toRefusedTarget(trial)}" is refused, because it is not allowed`,
-      bad: `"${toRefusedTarget(trial)}" is not allowed, and was not refused`,
+    ...(allowed === undefined || reached === undefined ? [] : [judgeReached(allowed, reached)]),
+    judgeClosed(refused, {
+      good: `"${findRefusedTarget(trial)}" is refused, because it is not allowed`,
+      bad: `"${findRefusedTarget(trial)}" is not allowed, and was not refused`,
     }),
-    toClosedAnswer(resolved, { good: "no DNS server answers a sandbox", bad: "a DNS server answers a sandbox" }),
+    judgeClosed(resolved, { good: "no DNS server answers a sandbox", bad: "a DNS server answers a sandbox" }),
   ];
 }
 
 /** Returns a target that the policy refuses. In mode `open` only a private address is refused without contacting anyone. */
-function toRefusedTarget({ policy }: EgressTrial): string {
+function findRefusedTarget({ policy }: EgressTrial): string {
   return policy.mode === "open" ? "127.0.0.1:443" : "not-allowed.invalid:443";
 }
 
@@ -57,16 +57,16 @@ async function createReachingProbe({ host, port }: AllowedHost, { policy }: Egre
   return inPerl("reach an allowed host", script, { access: { egress: policy } });
 }
 
-function toRefusedProbe(trial: EgressTrial): Probe {
+function makeRefusedProbe(trial: EgressTrial): Probe {
   // Without a proxy there is no status 403.
   const refused = trial.policy.mode === "none" ? '$status ne "200"' : '$status eq "403"';
   const script = `${ASK}
-    my ($status, $said) = ask('${toRefusedTarget(trial)}');
+    my ($status, $said) = ask('${findRefusedTarget(trial)}');
     ${refused} ? held($said) : through($said);`;
   return inPerl("reach a host that is not allowed", script, { access: { egress: trial.policy } });
 }
 
-function toResolvingProbe({ policy }: EgressTrial): Probe {
+function makeResolvingProbe({ policy }: EgressTrial): Probe {
   return inPerl("ask a DNS server", RESOLVE, { access: { egress: policy } });
 }
 
@@ -118,14 +118,14 @@ const RESOLVE = `
   }
   held(join(", ", @servers));`;
 
-function toReachedAnswer({ from, host, port }: AllowedHost, { detail, outcome }: Verdict): EgressAnswer {
+function judgeReached({ from, host, port }: AllowedHost, { detail, outcome }: Verdict): EgressAnswer {
   const target = `"${host}:${port}"`;
   if (outcome === "got-through") return { state: "as-it-should", text: `${target} is reached from a sandbox` };
   if (detail === NO_PERL) return { state: "untried", text: `${target} was not tried: ${detail}` };
   return { state: "broken", text: `${target} is allowed (${from}), but not reached from a sandbox: ${detail}` };
 }
 
-function toClosedAnswer(
+function judgeClosed(
   { detail, outcome }: Verdict,
   { bad, good }: { readonly good: string; readonly bad: string },
 ): EgressAnswer {

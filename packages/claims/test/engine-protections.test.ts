@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { CLAIMS } from "../src/claims.ts";
 import {
-  toEngineProtections,
-  toUlimits,
-  toUsers,
-  toProtectionNotices,
+  listEngineProtections,
+  judgeUlimits,
+  findUsers,
+  listProtectionNotices,
   type EngineInfo,
-} from "../../runner-docker/src/engine/engine-protections.ts";
+} from "../../runner-docker/src/engine/engine-protection.ts";
 import { ENGINE_ANSWERS } from "../../runner-docker/test/helpers/engine-answers.ts";
 
 const GOOD: EngineInfo = ENGINE_ANSWERS["Docker 20.10.24"];
@@ -16,11 +16,11 @@ const GOOD: EngineInfo = ENGINE_ANSWERS["Docker 20.10.24"];
 const CLAIM_NAMES: Readonly<Record<string, string>> = { processors: "cpu" };
 
 const protectionOf = (name: string, changes: EngineInfo) =>
-  toEngineProtections({ ...GOOD, ...changes }).find((protection) => protection.name === name);
+  listEngineProtections({ ...GOOD, ...changes }).find((protection) => protection.name === name);
 
-describe("toEngineProtections", () => {
+describe("listEngineProtections", () => {
   it("finds everything on an ordinary engine", () => {
-    const protections = toEngineProtections(GOOD);
+    const protections = listEngineProtections(GOOD);
 
     expect(protections.map(({ name, state }) => [name, state])).toEqual([
       ["limits", "held"],
@@ -29,7 +29,7 @@ describe("toEngineProtections", () => {
       ["mandatory", "weak"],
     ]);
     expect(protections[0]?.text).toBe("on memory, processes and processors (cgroup v1, cgroupfs)");
-    expect(toProtectionNotices(protections)).toEqual([]);
+    expect(listProtectionNotices(protections)).toEqual([]);
   });
 
   it.each([
@@ -51,7 +51,7 @@ describe("toEngineProtections", () => {
     (option) => {
       const info = { ...ENGINE_ANSWERS["Podman 4.3.1, rootless"], SecurityOptions: [option] };
 
-      expect(toEngineProtections(info)[0]).toMatchObject({
+      expect(listEngineProtections(info)[0]).toMatchObject({
         name: "limits",
         state: "missing",
         text: expect.stringMatching(/memory or processes or processors.*Delegate=/),
@@ -63,7 +63,7 @@ describe("toEngineProtections", () => {
   it("finds all limits on a rootless engine with cgroup v2 that has them", () => {
     const info = { ...ENGINE_ANSWERS["Podman 4.3.1, rootless"], CgroupVersion: "2" };
 
-    expect(toEngineProtections(info)[0]).toMatchObject({ name: "limits", state: "held" });
+    expect(listEngineProtections(info)[0]).toMatchObject({ name: "limits", state: "held" });
   });
 
   it("tells the user of a rootless engine how to enable limits", () => {
@@ -74,7 +74,7 @@ describe("toEngineProtections", () => {
   });
 
   it("assumes no limits of an engine that reports none", () => {
-    expect(toEngineProtections({})[0]).toMatchObject({
+    expect(listEngineProtections({})[0]).toMatchObject({
       state: "missing",
       text: expect.stringMatching(/cgroup v\?, no driver/),
     });
@@ -102,7 +102,7 @@ describe("toEngineProtections", () => {
     [["name=seccomp,profile=default"], "weak", "same"],
   ])("reports how users are mapped with %j", (SecurityOptions, state, users) => {
     expect(protectionOf("users", { SecurityOptions })?.state).toBe(state);
-    expect(toUsers({ SecurityOptions })).toBe(users);
+    expect(findUsers({ SecurityOptions })).toBe(users);
   });
 
   it.each([
@@ -113,7 +113,7 @@ describe("toEngineProtections", () => {
     ["Podman 4.3.1, rootless", "rootless"],
     ["Podman 5.4.2", "same"],
   ] as const)("finds the user mapping of %s", (engine, users) => {
-    expect(toUsers(ENGINE_ANSWERS[engine])).toBe(users);
+    expect(findUsers(ENGINE_ANSWERS[engine])).toBe(users);
   });
 
   it.each([
@@ -124,11 +124,11 @@ describe("toEngineProtections", () => {
   });
 
   it("reports an engine that accepts no ulimits on per-user resources", () => {
-    const [of43] = toUlimits({ name: "Podman", version: "4.3.1" });
+    const [of43] = judgeUlimits({ name: "Podman", version: "4.3.1" });
 
     expect(of43).toMatchObject({ name: "ulimits", state: "missing", breaks: ["bounded-user-shares"] });
-    expect(toUlimits({ name: "Podman", version: "5.4.2" })).toEqual([]);
-    expect(toUlimits({ name: "Docker", version: "4.3.1" })).toEqual([]);
+    expect(judgeUlimits({ name: "Podman", version: "5.4.2" })).toEqual([]);
+    expect(judgeUlimits({ name: "Docker", version: "4.3.1" })).toEqual([]);
   });
 
   it("passes on an engine's warnings in one line each, except those about limits", () => {
@@ -137,7 +137,7 @@ describe("toEngineProtections", () => {
       "WARNING: API is accessible on http://0.0.0.0:2375\n   see docs",
     ];
 
-    const passed = toEngineProtections({ ...GOOD, Warnings }).filter(({ name }) => name === "engine");
+    const passed = listEngineProtections({ ...GOOD, Warnings }).filter(({ name }) => name === "engine");
 
     expect(passed.map(({ text }) => text)).toEqual(["WARNING: API is accessible on http://0.0.0.0:2375 see docs"]);
   });
@@ -150,9 +150,9 @@ describe("the claims that a missing protection breaks", () => {
     const ids = CLAIMS.map(({ id }) => id);
 
     expect(
-      toEngineProtections({}).flatMap((protection) => (protection.state === "missing" ? protection.breaks : [])),
+      listEngineProtections({}).flatMap((protection) => (protection.state === "missing" ? protection.breaks : [])),
     ).not.toEqual([]);
-    for (const protection of toEngineProtections({})) {
+    for (const protection of listEngineProtections({})) {
       if (protection.state === "missing") expect(ids).toEqual(expect.arrayContaining([...protection.breaks]));
     }
   });
@@ -164,7 +164,7 @@ describe("the claims that a missing protection breaks", () => {
     ["Podman 4.3.1", "", { name: "Podman", version: "4.3.1" }],
     ["Podman 4.3.1, rootless", ", on cgroup v1", { name: "Podman", version: "4.3.1" }],
   ] as const)("are in docs/security.md for %s", (engine, where, named) => {
-    const protections = [...toEngineProtections(ENGINE_ANSWERS[engine]), ...toUlimits(named)];
+    const protections = [...listEngineProtections(ENGINE_ANSWERS[engine]), ...judgeUlimits(named)];
     const missing = protections.filter((protection) => protection.state === "missing");
     const toCell = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(", ") || "none";
 
@@ -174,11 +174,11 @@ describe("the claims that a missing protection breaks", () => {
   });
 });
 
-describe("toProtectionNotices", () => {
+describe("listProtectionNotices", () => {
   it("repeats what a user must know before the first turn", () => {
-    const protections = toEngineProtections({ ...GOOD, PidsLimit: false, SecurityOptions: [] });
+    const protections = listEngineProtections({ ...GOOD, PidsLimit: false, SecurityOptions: [] });
 
-    expect(toProtectionNotices(protections)).toEqual([
+    expect(listProtectionNotices(protections)).toEqual([
       expect.stringMatching(/cannot limit processes/),
       expect.stringMatching(/without seccomp/),
     ]);

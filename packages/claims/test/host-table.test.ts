@@ -75,7 +75,7 @@ function readCode(folder: "src" | "test", name: string): string | undefined {
 }
 
 function readFaults(): string {
-  const folder = join(checkout, "packages/mcp-server/test/faults");
+  const folder = join(checkout, "packages/cli/test/faults");
   return readdirSync(folder)
     .filter((name) => name.endsWith(".ts"))
     .map((name) => readFileSync(join(folder, name), "utf8"))

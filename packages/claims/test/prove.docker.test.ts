@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { CLAIMS, prove, type ClaimResult } from "@budgie/claims";
 import { connectEngine } from "../../runner-docker/src/engine/engine.ts";
 import { testEngine } from "../../runner-docker/test/helpers/docker-place.ts";
-import { OPTIONS } from "./helpers/describe-claims.ts";
+import { behind, ENGINE, OPTIONS } from "./helpers/describe-claims.ts";
 import { isMoot } from "../src/probe/verdicts.ts";
 
 // A rootless engine has no other users, whose files these probes need.
@@ -23,7 +23,7 @@ afterEach(() => {
 
 describe("prove", () => {
   it("finds every claim held except those that the engine breaks, reports each, and leaves nothing behind", async () => {
-    const { users, protections } = await connectEngine(OPTIONS.hostEnv, OPTIONS.home);
+    const { users, protections } = await connectEngine(ENGINE.hostEnv, ENGINE.home);
     const reported: ClaimResult[] = [];
 
     const results = await prove({ ...OPTIONS, onResult: (result) => reported.push(result) });
@@ -34,7 +34,8 @@ describe("prove", () => {
     const broken = new Set(
       protections.flatMap((protection) => (protection.state === "missing" ? protection.breaks : [])),
     );
-    expect(new Set(through.map(({ id }) => id))).toEqual(broken);
+    const unexpected = through.filter(({ id }) => !broken.has(id));
+    expect(new Set(through.map(({ id }) => id)), JSON.stringify(unexpected)).toEqual(broken);
     const untried = verdicts.filter((verdict) => verdict.outcome === "untried" && !isMoot(verdict));
     expect(
       untried.map(({ name }) => name),
@@ -51,7 +52,7 @@ describe("prove", () => {
   }, 600_000);
 
   it("rejects with the reason if there is no engine", async () => {
-    const nowhere = { ...OPTIONS, hostEnv: { DOCKER_HOST: `unix://${temporary}/none.sock` } };
+    const nowhere = { ...OPTIONS, ...behind({ hostEnv: { DOCKER_HOST: `unix://${temporary}/none.sock` } }) };
 
     await expect(prove(nowhere)).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
   });

@@ -3,12 +3,13 @@ import { createServer, type AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AllowedHost, EgressPolicy } from "@budgie/core";
 import { tryEgress, type EgressAnswer } from "@budgie/claims";
+import { createDockerTarget } from "@budgie/claims/docker";
 import { buildImage } from "../../runner-docker/test/image/build-image.ts";
 import { BASE_IMAGE, KIRO_IMAGE, testEngine } from "../../runner-docker/test/helpers/docker-place.ts";
 import { CONTAINER_REMOVALS } from "./helpers/remove-protections.ts";
 import { createRewritingEngine } from "./helpers/rewriting-engine.ts";
 
-const OPTIONS = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
+const ENGINE = { image: BASE_IMAGE, home: process.env["HOME"] ?? "/root", hostEnv: process.env };
 
 const REACHED = { state: "as-it-should", text: '"allowed.test:7000" is reached from a sandbox' };
 const REFUSED = { state: "as-it-should", text: '"not-allowed.invalid:443" is refused, because it is not allowed' };
@@ -28,11 +29,11 @@ function allow(host: string, port: number): AllowedHost {
   return { host, port, address: "127.0.0.1", from: "--allow-host" };
 }
 
-async function tryPolicy(
-  policy: EgressPolicy,
-  options: Partial<typeof OPTIONS> = {},
-): Promise<readonly EgressAnswer[]> {
-  const answers = await tryEgress({ ...OPTIONS, ...options }, { policy, allowed: policy.hosts[0] });
+async function tryPolicy(policy: EgressPolicy, options: Partial<typeof ENGINE> = {}): Promise<readonly EgressAnswer[]> {
+  const answers = await tryEgress(
+    { target: createDockerTarget({ ...ENGINE, ...options }) },
+    { policy, allowed: policy.hosts[0] },
+  );
   return answers.map(({ state, text }) => ({ state, text: text.replace(String(serverPort), "7000") }));
 }
 

@@ -52,6 +52,8 @@ function byExactness(a: AllowedHost, b: AllowedHost): number {
 export type EgressReport = {
   readonly allowed: readonly EgressCount[];
   readonly denied: readonly EgressDenial[];
+  /** The connections of `allowed` that failed, with reasons such as `ECONNREFUSED`; left out if there were none */
+  readonly failed?: readonly EgressDenial[];
 };
 
 /** The number of connections to a host. */
@@ -62,7 +64,7 @@ export type EgressCount = {
 };
 
 /** Returns a host and its port for a message; what names none is counted with port 0, and comes as it was asked for. */
-export function toTargetText({ host, port }: Pick<EgressCount, "host" | "port">): string {
+export function formatTarget({ host, port }: Pick<EgressCount, "host" | "port">): string {
   return port === 0 ? host : `${host}:${port}`;
 }
 
@@ -73,3 +75,6 @@ export type EgressDenial = EgressCount & {
 
 /** The reason for a denial that no program needs lifted, since the host only takes its vendor's statistics. */
 export const KNOWN_TELEMETRY = "known telemetry";
+
+/** The reason for a failed connection to a server whose certificate the program in the sandbox did not accept. */
+export const CERTIFICATE_REFUSED = "the program did not accept its certificate";

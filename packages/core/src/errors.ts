@@ -52,9 +52,27 @@ export type TurnReport = {
   /** The number of those that a later call brings; left out if there are none */
   readonly moreMissed?: number | undefined;
   readonly warnings: readonly string[];
+  /** The turns that ran in the same directory at the same time; left out if there were none */
+  readonly others?: readonly OtherRun[] | undefined;
   /** The agent's MCP servers that budgie runs; left out if it runs none */
   readonly mcpServers?: readonly McpServerReport[] | undefined;
+  /** The image that files of the directory ask for; left out if they ask for none, or the user's settings name one */
+  readonly image?: ProjectImageReport | undefined;
 };
+
+/** The image that a project's own files ask for, in one turn. */
+export type ProjectImageReport = {
+  readonly used: "project" | "default";
+  /** `allowed`, or the reason why the default image was used, such as `changed since it was allowed` */
+  readonly reason: string;
+  /** The absolute path of the file that asks for it */
+  readonly file: string;
+  /** The id of the project's image, if it was used */
+  readonly id?: string | undefined;
+};
+
+/** A turn that ran at the same time. */
+export type OtherRun = { readonly runId: string; readonly agent: string };
 
 /** An MCP server of an agent in one turn. */
 export type McpServerReport = {

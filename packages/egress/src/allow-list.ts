@@ -1,3 +1,11 @@
 // The part of @budgie/egress that reads allow-lists, for callers that do not need to load the proxy.
 export { parseAllowedHost } from "./rules/parse-allowed-host.ts";
-export { PRESETS, presetHosts, type Preset, type PresetEntry, type PresetName } from "./rules/presets.ts";
+export {
+  findPreset,
+  PRESET_NAMES,
+  PRESETS,
+  presetHosts,
+  type Preset,
+  type PresetEntry,
+  type PresetName,
+} from "./rules/presets.ts";

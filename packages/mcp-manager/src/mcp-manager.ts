@@ -1,5 +1,5 @@
 import { BudgieError } from "@budgie/core";
-import { isAllowed, type AllowedServer } from "./allowed-tools.ts";
+import { isAllowedTool, type AllowedServer } from "./is-allowed-tool.ts";
 import { LIMITS } from "./bounds/limits.ts";
 import type { Connect } from "./transport/connect-on-host.ts";
 import {
@@ -11,7 +11,7 @@ import {
 import type { ForwardedMethod } from "./server/forwarded-methods.ts";
 import type { ServerEvent, ServerStatus } from "./server/server-state.ts";
 import type { SharedServer } from "./server/shared-server.ts";
-import { hashTools, type McpTool } from "./server/tools.ts";
+import { hashTools, type McpTool } from "./server/list-tools.ts";
 import { toToolResult, type ToolResult } from "./server/tool-result.ts";
 
 export type McpManagerOptions = {
@@ -58,7 +58,7 @@ export function createMcpManager(options: McpManagerOptions): McpManager {
   function create(allowed: AllowedServer): Entry {
     const { approved, server } = allowed;
     const user: Pick<ManagedServerOptions, "onEvent" | "select"> = {
-      select: (tools) => tools.filter(({ name }) => isAllowed(name, allowed)),
+      select: (tools) => tools.filter(({ name }) => isAllowedTool(name, allowed)),
       onEvent(event) {
         onEvent({ ...event, server: server.name } as ServerEvent);
         const isListed = event.kind === "ready" || (event.kind === "list-changed" && event.list === "tools");
@@ -79,13 +79,15 @@ export function createMcpManager(options: McpManagerOptions): McpManager {
 
   async function call(name: string, { arguments: given, name: tool }: ToolCall, request: RequestOptions = {}) {
     const entry = find(name);
-    if (!isAllowed(tool, entry.allowed)) {
+    if (!isAllowedTool(tool, entry.allowed)) {
       throw new BudgieError("INPUT_INVALID", `The tool "${tool}" of the MCP server "${name}" may not be called.`);
     }
     begin(entry);
     entry.calls += 1;
     let isWell = false;
     try {
+      await awaitReady(entry);
+      if (!entry.managed.tools().some((listed) => listed.name === tool)) throw noToolError(name, tool);
       const asked = { method: "tools/call", params: { name: tool, arguments: given } };
       const result = toToolResult(name, await entry.managed.request(asked, request));
       isWell = !result.isError;
@@ -98,17 +100,22 @@ export function createMcpManager(options: McpManagerOptions): McpManager {
 
   return {
     start: async () => void (await Promise.all([...servers.values()].map(({ managed }) => managed.start()))),
-    list: () => [...servers.values()].map(toStatus),
+    list: () => [...servers.values()].map(statusOf),
     async tools(name) {
-      const { managed } = find(name);
-      await managed.ready();
-      return managed.tools();
+      const entry = find(name);
+      await awaitReady(entry);
+      return entry.managed.tools();
     },
     call,
     async request(name, asked, request = {}) {
       const entry = find(name);
       begin(entry);
-      return entry.managed.request(asked, request).finally(() => (entry.running -= 1));
+      try {
+        await awaitReady(entry);
+        return await entry.managed.request(asked, request);
+      } finally {
+        entry.running -= 1;
+      }
     },
     logs: (name) => find(name).managed.log.lines(),
     async [Symbol.asyncDispose]() {
@@ -134,7 +141,21 @@ function begin(entry: Entry): void {
   entry.running += 1;
 }
 
-function toStatus({ allowed, calls, failed, managed }: Entry): ServerStatus {
+/** Starts a server if necessary. Throws if it cannot be used, or has other tools than the approved ones and may not. */
+async function awaitReady({ allowed, managed }: Entry): Promise<void> {
+  await managed.ready();
+  if (allowed.refusesOthers !== true || !isOther(managed, allowed.approved)) return;
+  throw new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The MCP server "${allowed.server.name}" cannot be used: its tools differ from the approved ones.`,
+  );
+}
+
+function noToolError(server: string, tool: string): BudgieError {
+  return new BudgieError("INPUT_INVALID", `The MCP server "${server}" lists no tool "${tool}".`);
+}
+
+function statusOf({ allowed, calls, failed, managed }: Entry): ServerStatus {
   const error = managed.error();
   const [state, tools] = [managed.state(), managed.tools().length];
   const words = isOther(managed, allowed.approved) ? ({ toolsChanged: true } as const) : {};

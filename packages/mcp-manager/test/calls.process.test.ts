@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { hashTools } from "../src/server/tools.ts";
+import { hashTools } from "../src/server/list-tools.ts";
 import { manage, toProcess, toText } from "./helpers/servers.ts";
 
 function call(name: string, given: Readonly<Record<string, unknown>> = {}) {

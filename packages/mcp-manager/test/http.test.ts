@@ -1,7 +1,7 @@
 import { startAuthorizationServer, startMockServer, startScriptedServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../src/bounds/limits.ts";
-import { hashTools } from "../src/server/tools.ts";
+import { hashTools } from "../src/server/list-tools.ts";
 import { manage, toAddress, toText } from "./helpers/servers.ts";
 
 const TOOLS = [{ name: "echo" }, { name: "work", does: { kind: "progress" as const, count: 2 } }];

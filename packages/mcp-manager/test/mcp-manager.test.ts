@@ -1,10 +1,11 @@
-import { expect, it, onTestFinished, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { LIMITS } from "../src/bounds/limits.ts";
-import { hashTools } from "../src/server/tools.ts";
+import { hashTools } from "../src/server/list-tools.ts";
 import { createFakeServer } from "./helpers/fake-server.ts";
 import { manage, toAddress } from "./helpers/servers.ts";
 
 const HOUR_MS = 3_600_000;
+const ECHO = [{ name: "echo", description: "", inputSchema: { type: "object" } }];
 
 it("A server that crashed has its connection closed, which may fail, and is started again", async () => {
   const fake = createFakeServer();
@@ -78,6 +79,7 @@ it("A changed definition of a tool is reported, even after the tool was missing 
 
 it("Requests that have no answer yet are as few as calls may be, together with them", async () => {
   const fake = createFakeServer();
+  fake.tools = ECHO;
   const { manager } = manage({ servers: [toAddress("a", "http://a.test")], connect: fake.connect });
   const ask = () => manager.request("a", { method: "resources/read", params: { uri: "mock://note" } });
   const stop = new AbortController();
@@ -108,6 +110,7 @@ it.each([
     const result = { content: [{ type: "text", text: "done" }] };
     setImmediate(() => setImmediate(() => fake.say({ id, result })));
   });
+  fake.tools = ECHO;
   const servers = [toAddress("a", "http://a.test", { timeoutMs })];
   const { manager } = manage({ servers, connect: fake.connect });
   const called = manager.call("a", { name: "echo", arguments: {} });
@@ -118,4 +121,51 @@ it.each([
 
   if (outcome === "done") expect(found).toBe("done");
   else expect(found).toMatchObject({ code: outcome, message: expect.stringContaining("within an hour") as string });
+});
+
+describe("a server that offers one tool", () => {
+  const server = toAddress("a", "http://a.test", { disabledTools: ["rm"] });
+
+  it("is asked for no tool that it does not list, although its entry switches off only others", async () => {
+    const heard: string[] = [];
+    const fake = createFakeServer(({ id, method }) => {
+      if (id !== undefined) heard.push(method);
+      fake.say({ id, result: { content: [] } });
+    });
+    fake.tools = ECHO;
+    const { manager } = manage({ servers: [server], connect: fake.connect });
+
+    await expect(manager.call("a", { name: "secret", arguments: {} })).rejects.toMatchObject({
+      code: "INPUT_INVALID",
+      message: 'The MCP server "a" lists no tool "secret".',
+    });
+    expect(heard).toEqual([]);
+    await manager.call("a", { name: "echo", arguments: {} });
+    expect(heard).toEqual(["tools/call"]);
+  });
+
+  it.each([true, false])(
+    "is refused if that is not the approved one, and the user refuses others: %s",
+    async (refusesOthers) => {
+      const heard: string[] = [];
+      const fake = createFakeServer(({ id, method }) => {
+        if (id !== undefined) heard.push(method);
+        fake.say({ id, result: { content: [], prompts: [] } });
+      });
+      fake.tools = ECHO;
+      const { manager } = manage({ servers: [{ server, approved: "sha256:0", refusesOthers }], connect: fake.connect });
+
+      const outcomes = await Promise.allSettled([
+        manager.tools("a"),
+        manager.call("a", { name: "echo", arguments: {} }),
+        manager.request("a", { method: "prompts/list" }),
+      ]);
+
+      const reasons = outcomes.map((outcome) => outcome.status === "rejected" && (outcome.reason as Error).message);
+      const reason = 'The MCP server "a" cannot be used: its tools differ from the approved ones.';
+      expect(reasons).toEqual(Array.from({ length: 3 }, () => refusesOthers && reason));
+      expect(heard.toSorted()).toEqual(refusesOthers ? [] : ["prompts/list", "tools/call"]);
+      expect(manager.list()).toMatchObject([{ toolsChanged: true, calls: 1 }]);
+    },
+  );
 });

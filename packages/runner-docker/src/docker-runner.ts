@@ -1,42 +1,35 @@
 import { rmSync } from "node:fs";
-import { homedir, platform } from "node:os";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import pLimit, { type LimitFunction } from "p-limit";
-import {
-  createSessionId,
-  toDefaultLimits,
-  type Limits,
-  type Owner,
-  type Runner,
-  type RunnerAhead,
-  type SessionId,
-} from "@budgie/core";
-import { createAhead } from "./ahead/create-ahead.ts";
-import { untilQuiet } from "./ahead/until-quiet.ts";
-import type { LaunchedTurn } from "./turn/turn-launch.ts";
+import { createSessionId, type Owner, type Runner, type RunnerAhead, type SessionId } from "@budgie/core";
+import { chooseDefaultLimits, type Limits } from "@budgie/core/policy";
+import { createIdleContainers } from "@budgie/sandbox/egress";
+import type { Login } from "@budgie/sandbox/login";
+import { ensureMountedFiles, ensureTrustStore } from "@budgie/sandbox/mounts";
+import type { OpenRoot } from "@budgie/sandbox/proc";
+import { chooseSandboxUser, listUserNotices, type Caller, type SandboxUser } from "@budgie/sandbox/profile";
+import { createRunnerStandbys } from "@budgie/sandbox/standby";
+import { mayLaunchAhead } from "./turn/may-launch-ahead.ts";
 import { checkRuntime } from "./engine/check-runtime.ts";
-import { checkProtections, toProtectionNotices, type Weaker } from "./engine/engine-protections.ts";
+import { checkProtections, listProtectionNotices, type Weaker } from "./engine/engine-protection.ts";
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
-import { translated } from "./engine/docker-errors.ts";
+import { translated } from "./engine/to-budgie-error.ts";
 import { createDockerSession, type DockerSession } from "./docker-session.ts";
-import { toGuarded, type Host } from "./guarded-paths.ts";
+import type { SessionStandby } from "./turn/start-process.ts";
+import { listEnginePaths, type Host } from "./list-engine-paths.ts";
 import { createProxySockets } from "./proxy/create-proxy-sockets.ts";
 import { connectEngine, type Engine } from "./engine/engine.ts";
-import { createEngineVisibility } from "./session/engine-visibility.ts";
-import type { LookInto } from "./container-files/look-into.ts";
-import type { HostEnvironment } from "./engine/find-engine.ts";
+import { createProcAccess } from "./session/proc-access.ts";
+import type { HostEnvironment } from "./engine/find-endpoints.ts";
 import { refuseOriginals } from "./image/find-agent-program.ts";
 import { findImage, type SandboxImage } from "./image/find-image.ts";
 import { createPrinter } from "./image/print-in-image.ts";
 import type { ProxyPlacement, StartProxy } from "./proxy/start-proxy.ts";
 import { listSessions } from "./maintenance/list-sessions.ts";
-import type { Login } from "./login/login.ts";
 import type { HomeOrigin } from "./session/session-volumes.ts";
-import { createIdleContainers } from "./session/idle-containers.ts";
-import { ensureMountedFiles } from "./sandbox/mounted-files.ts";
-import { ensureSeccomp } from "./sandbox/seccomp-profile.ts";
+import { ensureSeccomp } from "./sandbox/ensure-seccomp.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
-import { toSandboxUser, toUserNotices, type Caller, type SandboxUser } from "./sandbox/sandbox-user.ts";
 
 export type DockerRunnerOptions = {
   /** Any image with a `/bin/sh`, and with the agents' programs on its PATH */
@@ -70,8 +63,13 @@ export type DockerRunnerOptions = {
   readonly maxRunningContainers?: number | undefined;
   /** Time after its last use during which another runner can resume a session; without it, sessions end with this runner */
   readonly keepSessionsMs?: number | undefined;
-  /** Number of next turns' containers to keep ready, at most 8; from 1 on, one session is kept ready too. Default: 0 */
+  /**
+   * Number of standbys, at most 8. From 1 on, sandboxes are launched for next turns, and one session is kept ready too. By default nothing
+   * is made before its call, and at most 8 processes stand by
+   */
   readonly ahead?: number | undefined;
+  /** Time for which a process may stand by for its session's next turn; default none. Sandboxes that were launched before wait as long, or 5 minutes */
+  readonly warmIdleMs?: number | undefined;
 };
 
 /** The parts that the claims' lab replaces. */
@@ -79,7 +77,7 @@ export type RunnerParts = {
   /** Starts the egress proxy in this process */
   readonly startProxy?: StartProxy;
   /** Default: an inspection through `/proc` */
-  readonly lookInto?: LookInto | undefined;
+  readonly openRoot?: OpenRoot | undefined;
 };
 
 const CONTAINER_IDLE_MS = 5 * 60_000;
@@ -104,7 +102,7 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
   checkProtections(engine.protections, options.acceptWeaker ?? []);
   const image = await (finding ?? findImage(engine, options.image));
   const caller: Caller = { uid: process.getuid?.(), gid: process.getgid?.() };
-  const user = toSandboxUser(caller, engine.users);
+  const user = chooseSandboxUser(caller, engine.users);
   await refuseOriginals(engine, image, { user, owner: options.owner, program: options.program });
   const sessions = new Map<SessionId, Promise<DockerSession>>();
   const scratchDir = join(options.stateDir, "scratch", options.owner.record.instance);
@@ -112,68 +110,69 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
   const starting = pLimit(Math.max(2, 2 * engine.cpus));
   let context: SandboxContext | undefined;
   const printer = createPrinter(engine, { ...options, image, user, owner: options.owner.record });
-  const ahead = createAhead<DockerSession, LaunchedTurn>({
-    turns: toTurnsAhead(engine, options),
-    untilQuiet: (signal) => untilQuiet(starting, signal),
-    openSession: () => open(createSessionId(), "ahead"),
-  });
+  const standbys = createRunnerStandbys<SessionStandby, DockerSession>(options, starting, () =>
+    open(createSessionId(), "ahead"),
+  );
   const runnerAhead: RunnerAhead = {
-    prepare: ahead.prepare,
+    prepare: standbys.prepareSession,
     take: () =>
-      ahead.session.take()?.then((session) => {
-        if (session === undefined) return undefined;
-        sessions.set(session.id, Promise.resolve(forgetWhenRemoved(sessions, session)));
-        return session.id;
+      standbys.nextSession.take()?.then((ready) => {
+        if (ready !== undefined) sessions.set(ready.session.id, Promise.resolve(ready.session));
+        return ready?.session.id;
       }),
-    count: ahead.count,
+    count: standbys.count,
   };
 
   async function open(id: SessionId, origin: HomeOrigin): Promise<DockerSession> {
     await options.owner.hold();
     context ??= createContext({ options, engine, image, user, scratchDir, starting, parts });
-    return renewAfterStart(await createDockerSession(context, { id, origin, nextTurn: ahead.openTurn() }));
+    return follow(await createDockerSession(context, { id, origin, standby: standbys.open() }));
   }
 
   function openOnce(id: SessionId, origin: HomeOrigin): Promise<DockerSession> {
-    const session = sessions.get(id) ?? open(id, origin).then((opened) => forgetWhenRemoved(sessions, opened));
+    const session = sessions.get(id) ?? open(id, origin);
     sessions.set(id, session);
     // A failed session can be opened again.
     session.catch(() => sessions.delete(id));
     return session;
   }
 
-  /** Prepares another session once a turn has started; earlier, it would slow that turn down. */
-  function renewAfterStart(session: DockerSession): DockerSession {
-    const start: DockerSession["start"] = (...turn) => session.start(...turn).finally(ahead.session.renew);
-    return { ...session, start };
-  }
-
-  function endSession(session: DockerSession, signal: AbortSignal): Promise<void> {
-    return options.keepSessionsMs === undefined ? session.remove() : session.suspend(signal);
+  function follow(session: DockerSession): DockerSession {
+    // Its id is free then, and closing does not remove it twice.
+    const forget = (): void => void sessions.delete(session.id);
+    return {
+      ...session,
+      // Before a turn has started, another session would slow that turn down.
+      start: (...turn) => session.start(...turn).finally(standbys.renewSession),
+      remove: () => session.remove().then(forget),
+      suspend: (signal) => session.suspend(signal).then(forget),
+    };
   }
 
   return {
     isolation: "container",
-    notices: [...toUserNotices(caller, engine.users), ...toProtectionNotices(engine.protections)],
-    guarded: toGuarded(engine, options),
+    notices: [...listUserNotices(caller, engine.users), ...listProtectionNotices(engine.protections)],
+    guarded: listEnginePaths(engine, options),
     capacity: { cpus: engine.cpus, memoryBytes: engine.memoryBytes },
     imageId: image.id,
+    imageTools: image.tools,
     print: (command) => options.owner.hold().then(() => printer.print(command)),
     ...((options.ahead ?? 0) > 0 ? { ahead: runnerAhead } : {}),
-    openSession: (id, { isKept = true } = {}) => openOnce(id, isKept ? "new" : "passing"),
+    openSession: (id, { isKept = true } = {}) => openOnce(id, isKept ? "new" : "ephemeral"),
     resumeSession: (id) => openOnce(id, "kept"),
     listSessions: () => translated(listSessions(engine.docker, options.owner), image.name),
-    collectGarbage(policy) {
-      const garbage = collectGarbage(engine.docker, options.owner, { ...policy, stateDir: options.stateDir });
-      return translated(garbage, image.name);
-    },
+    collectGarbage: (policy) =>
+      translated(collectGarbage(engine.docker, options.owner, { ...policy, stateDir: options.stateDir }), image.name),
     async close() {
       const signal = AbortSignal.timeout(CLEARING_LIMIT_MS);
-      const endings = [...sessions.values()].map((session) => session.then((opened) => endSession(opened, signal)));
+      const isKept = options.keepSessionsMs !== undefined;
+      const endings = [...sessions.values()].map((session) =>
+        session.then((opened) => (isKept ? opened.suspend(signal) : opened.remove())),
+      );
       const results = await Promise.allSettled([
         ...endings,
         printer.close(),
-        ahead.session.close(),
+        standbys.nextSession.close(),
         engine.pendingRemovals.close(),
       ]);
       // Even if the rest failed, since a login may be in there.
@@ -181,29 +180,6 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
       await context?.proxySockets.close();
       const failed = results.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
-    },
-  };
-}
-
-/**
- * Returns how many turns to prepare ahead. None on Podman, since 4.3 may take seconds to start or end a container beside others. None where
- * containers run on another kernel, since a container that has waited is looked into again.
- */
-function toTurnsAhead({ name }: Engine, { ahead = 0 }: DockerRunnerOptions): number {
-  return name === "Podman" || platform() !== "linux" ? 0 : ahead;
-}
-
-/** Wraps a session so that the runner forgets it once it is removed: its id is free, and closing does not remove it twice. */
-function forgetWhenRemoved(sessions: Map<SessionId, Promise<DockerSession>>, session: DockerSession): DockerSession {
-  return {
-    ...session,
-    async remove() {
-      await session.remove();
-      sessions.delete(session.id);
-    },
-    async suspend(signal) {
-      await session.suspend(signal);
-      sessions.delete(session.id);
     },
   };
 }
@@ -219,7 +195,7 @@ type ContextParts = {
 };
 
 function createContext({ engine, image, options, parts, scratchDir, starting, user }: ContextParts): SandboxContext {
-  const { lookInto, startProxy } = parts;
+  const { openRoot, startProxy } = parts;
   const idleContainers = createIdleContainers({
     idleMs: options.containerIdleMs ?? CONTAINER_IDLE_MS,
     most: options.maxRunningContainers ?? MOST_RUNNING_CONTAINERS,
@@ -232,17 +208,22 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     keepSessionsMs: options.keepSessionsMs,
     user,
     callerGroups: process.getgroups?.() ?? [],
-    limits: { ...toDefaultLimits(engine.cpus), ...options.limits },
+    limits: { ...chooseDefaultLimits(engine.cpus), ...options.limits },
     runtime: options.runtime,
     login: options.login,
     proxySockets: createProxySockets({ ...options, engine, image, user, startProxy }),
     idleContainers,
-    visibility: createEngineVisibility({ engine, runtime: options.runtime, idleContainers, lookInto }),
-    lookInto,
+    visibility: createProcAccess({ engine, runtime: options.runtime, idleContainers, openRoot }),
+    openRoot,
     caFile: options.caFile,
     scratchDir,
-    ensureMountedFiles: (env) => ensureMountedFiles(options.stateDir, user, env),
+    ensureMountedFiles: (env) => ({
+      ...ensureMountedFiles(options.stateDir, user, env),
+      trustStoreFile: options.caFile && ensureTrustStore(options.stateDir, options.caFile),
+    }),
     ensureSeccomp: () => ensureSeccomp(engine, options.stateDir),
+    launchesAhead: (options.ahead ?? 0) > 0 && mayLaunchAhead(engine.name),
+    keepsProcesses: (options.warmIdleMs ?? 0) > 0,
     starting,
   };
 }

@@ -1,58 +1,56 @@
 import {
   BudgieError,
-  DEFAULT_ACCESS,
+  type AgentProcess,
   type Command,
-  type DiskReport,
   type RunnerSession,
   type SessionId,
   type StartOptions,
 } from "@budgie/core";
-import { API_LIMIT_MS, withTimeout } from "./engine/time-limits.ts";
-import { SANDBOX } from "./sandbox/container-options.ts";
-import { translated } from "./engine/docker-errors.ts";
+import { DEFAULT_ACCESS } from "@budgie/core/policy";
+import { readCommandKey, takeHeld, type StandbyPlace } from "@budgie/core/standby";
+import { createSessionEgress } from "@budgie/sandbox/egress";
+import { createHomeSeeds } from "@budgie/sandbox/home";
+import { openWithoutLogin, type Login, type LoginNeed } from "@budgie/sandbox/login";
+import { findWorkspacePath, SANDBOX } from "@budgie/sandbox/profile";
+import { translated } from "./engine/to-budgie-error.ts";
 import { createHomeArchive } from "./container-files/create-home-archive.ts";
 import { createHomeFiles } from "./container-files/home-files.ts";
-import { createHomeSeeds } from "./container-files/home-seeds.ts";
-import { openWithoutLogin, type Login, type LoginNeed } from "./login/login.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
-import { createSessionEgress, type TurnNetwork } from "./session/session-network.ts";
 import {
   createHome,
   removeContainers,
   removeVolumes,
   resumeHome,
-  toVolumes,
+  sessionVolumes,
   type HomeOrigin,
 } from "./session/session-volumes.ts";
-import { toWhileRunning } from "./session/while-running.ts";
-import { toUnverified } from "./engine/pending-removals.ts";
-import type { PlaceAhead } from "./ahead/place-ahead.ts";
-import { launchAhead, startTurn } from "./turn/start-turn.ts";
-import type { LaunchedTurn, TurnLaunch } from "./turn/turn-launch.ts";
-import type { TurnProcess } from "./turn/turn-process.ts";
+import { withRunningContainer } from "./session/with-running-container.ts";
+import { planSandbox, type SandboxRequest } from "./turn/plan-sandbox.ts";
+import { createRunningProcesses, toProcessKey } from "./turn/running-processes.ts";
+import { launchAhead, startProcess, type SessionStandby } from "./turn/start-process.ts";
 
 /** A session of this process, which another process can resume later. */
 export type DockerSession = RunnerSession & {
-  /** Starts what a session's first turn would wait for, as far as it does not depend on that turn. */
+  /** Pre-warms the session: container and proxy. */
   warmUp(): Promise<void>;
   /** Stops its processes and removes everything but its home, from which the login is removed unless `signal` aborts first. */
   suspend(signal: AbortSignal): Promise<void>;
 };
 
-export type DockerSessionParts = {
+export type Opening = {
   readonly id: SessionId;
   readonly origin: HomeOrigin;
-  /** The place of the container that its next turn takes */
-  readonly nextTurn: PlaceAhead<LaunchedTurn>;
+  /** The place of what its next turn takes */
+  readonly standby: StandbyPlace<SessionStandby>;
 };
 
 /** Creates a session with its volumes and its container. */
 export async function createDockerSession(
   context: SandboxContext,
-  { id, nextTurn, origin }: DockerSessionParts,
+  { id, origin, standby }: Opening,
 ): Promise<DockerSession> {
   const { docker, pendingRemovals } = context.engine;
-  const volumes = toVolumes(context, id, origin);
+  const volumes = sessionVolumes(context, id, origin);
   const openHome = origin === "kept" ? resumeHome : createHome;
   const translate = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
   const proxySocket = await translate(context.proxySockets.reserve());
@@ -62,19 +60,17 @@ export async function createDockerSession(
   const runsForwarder = context.runtime === undefined;
   const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers, runtime: context.runtime });
   // For a path in a volume, Podman reports the target of its symlinks, so budgie has to look into the running container.
-  const whileRunning = context.engine.name === "Podman" ? toWhileRunning(sessionContainer, context) : undefined;
-  const { lookInto } = context;
-  const archive = createHomeArchive({ ...sessionContainer, lookInto, whileRunning }, context.user);
+  const whileRunning = context.engine.name === "Podman" ? withRunningContainer(sessionContainer, context) : undefined;
+  const { openRoot } = context;
+  const archive = createHomeArchive({ ...sessionContainer, openRoot, whileRunning }, context.user);
   // No agent has used a new home.
   let visited = origin === "kept";
   const files = createHomeFiles(sessionContainer.handle, archive);
   const seeds = createHomeSeeds();
   const home = { archive, scratchDir: context.scratchDir, exists: visited };
   const login = context.login?.open(home) ?? openWithoutLogin(home);
-  let heldBytes = visited ? undefined : 0;
   const starting = new Set<Promise<unknown>>();
-  const running = new Set<TurnProcess>();
-  const finishing = new Set<Promise<void>>();
+  const processes = createRunningProcesses(standby, visited ? undefined : 0);
   const removed = new AbortController();
 
   const launching = {
@@ -87,8 +83,12 @@ export async function createDockerSession(
     },
   };
 
-  async function start(command: Command, options: StartOptions): Promise<TurnProcess> {
+  async function start(command: Command, options: StartOptions): Promise<AgentProcess> {
     removed.signal.throwIfAborted();
+    const mayStandBy = context.keepsProcesses && options.standbyKey !== undefined;
+    const told = mayStandBy ? await readCommandKey(command, options) : undefined;
+    const held = await takeHeld(standby, options, () => planKey(command, options, told));
+    if (held !== undefined) return held;
     const containerReady = sessionContainer.ensure();
     // A start that fails before it awaits this would leave the rejection unhandled.
     containerReady.catch(() => undefined);
@@ -97,58 +97,55 @@ export async function createDockerSession(
       await containerReady;
       // A new home is filled through the session's container. The turn's container waits for it too, and reports a failure.
       if (!visited) await network.joinable.catch(() => undefined);
-      const need = running.size === 0 ? toLoginNeed(command, context.login) : "none";
+      const need = processes.count() === 0 ? findLoginNeed(command, context.login) : "none";
       await seeds.fill(command, (entries) => login.prepare(need, AbortSignal.any(over), entries));
       // The previous turn's container is removed before the next agent starts, above all before a retry.
-      await lastTurnsGone();
+      await processes.lastGone();
     };
-    const network = egress.join((options.access ?? DEFAULT_ACCESS).egress, options.alone === true && runsForwarder);
+    const network = egress.join(
+      (options.access ?? DEFAULT_ACCESS).egress,
+      options.ownNetwork === true && runsForwarder,
+    );
     const turn = { ...launching, command, options, network, containerReady };
-    const child = await startTurn({ ...turn, heldBytes, prepareHome, takeAhead: nextTurn.take }).catch(
-      async (error: unknown) => {
-        pendingRemovals.suspect(error);
-        await network.close();
-        throw error;
-      },
-    );
+    const child = await startProcess({
+      ...turn,
+      heldBytes: processes.heldBytes(),
+      prepareHome,
+      takeStandby: standby.take,
+    }).catch(async (error: unknown) => {
+      pendingRemovals.suspect(error);
+      await network.close();
+      throw error;
+    });
     visited = true;
-    running.add(child);
-    void child.disk?.then((report) => (heldBytes = report?.homeBytes));
-    const finish = (): void => {
-      running.delete(child);
-      finishing.add(child.gone);
-      void child.gone.then(() => finishing.delete(child.gone));
-    };
-    child.exit.then(finish, finish);
-    void Promise.all([child.exit, child.gone]).then(
-      ([{ reason }]) => reason === undefined && prepareNext(turn),
-      () => undefined,
-    );
-    const closeNetwork = (): ReturnType<TurnNetwork["close"]> => network.close();
-    const report = child.exit.then(closeNetwork, closeNetwork);
-    const living = { ...child, takeDisk, isCurrent };
-    return network.isWatched ? { ...living, egress: report, takeEgress: () => network.take() } : living;
-
-    async function takeDisk(): Promise<DiskReport | undefined> {
-      const taken = await child.takeDisk?.();
-      heldBytes = taken?.homeBytes;
-      return taken;
-    }
-
-    async function isCurrent(): Promise<boolean> {
-      return login.isCurrent(toLoginNeed(command, context.login));
-    }
+    return processes.follow(child, { network, told, onGone: () => prepareNext(turn) });
   }
 
-  /** Prepares the container of another turn like this one, unless a turn runs. */
-  function prepareNext({ network: { forwarder, mode }, options, ...turn }: Omit<TurnLaunch, "ahead">): void {
+  /** Returns the key of the process that a start would make now; `undefined` if that cannot stand by, or would get another login. */
+  async function planKey(
+    command: Command,
+    options: StartOptions,
+    told: string | undefined,
+  ): Promise<string | undefined> {
+    if (told === undefined || !(await login.isCurrent(findLoginNeed(command, context.login)))) return undefined;
+    const network = { mode: egress.modeOf((options.access ?? DEFAULT_ACCESS).egress), joinable: Promise.resolve() };
+    await using plan = await planSandbox({ ...launching, command, options, network, containerReady: NOT_KNOWN });
+    return toProcessKey(plan.key, told);
+  }
+
+  /** Launches a sandbox for another turn like this one, unless a turn runs. */
+  function prepareNext({ network: { forwarder, mode }, options, ...turn }: SandboxRequest): void {
     // On the bridge, the engine writes the host's name servers into a container at its start.
-    if (starting.size + running.size > 0 || mode === "bridge") return;
-    const { access, directory, protectedPaths } = options;
+    if (!context.launchesAhead || starting.size + processes.count() > 0 || mode === "bridge") return;
+    const { access, directory, git, protectedPaths, workspacePath } = options;
     const network = { mode, forwarder, joinable: Promise.resolve() };
-    const ahead = { ...turn, network, options: { access, directory, protectedPaths, signal: removed.signal } };
-    nextTurn.prepare(async () =>
-      launchAhead({ ...ahead, containerReady: Promise.resolve(await sessionContainer.ensure()) }),
+    const next = {
+      ...turn,
+      network,
+      options: { access, directory, git, protectedPaths, workspacePath, signal: removed.signal },
+    };
+    standby.prepare(async () =>
+      launchAhead({ ...next, containerReady: Promise.resolve(await sessionContainer.ensure()) }),
     );
   }
 
@@ -166,13 +163,7 @@ export async function createDockerSession(
     removed.abort(sessionEnded(id));
     // A process that is just starting would use the volumes after their removal.
     await Promise.allSettled(starting);
-    await Promise.all([nextTurn.close(), ...[...running].map((child) => child.stop("shutdown"))]);
-  }
-
-  async function lastTurnsGone(): Promise<void> {
-    await withTimeout(Promise.all(finishing), API_LIMIT_MS).catch((cause: unknown) => {
-      throw toUnverified(cause);
-    });
+    await Promise.all([standby.close(), processes.stop()]);
   }
 
   async function removeResources(lostVolumes: readonly string[]): Promise<void> {
@@ -202,7 +193,10 @@ export async function createDockerSession(
   return {
     id,
     ...(proxySocket.isHere ? { serve: egress.serve } : {}),
-    paths: () => ({ workspace: SANDBOX.workspace, home: SANDBOX.home }),
+    paths: (directory, workspacePath) => ({
+      workspace: findWorkspacePath({ directory, workspacePath }),
+      home: SANDBOX.home,
+    }),
     start(command, options) {
       const started = translate(start(command, options));
       starting.add(started);
@@ -216,9 +210,15 @@ export async function createDockerSession(
   };
 }
 
-function toLoginNeed({ env, login: name }: Command, login: Login | undefined): LoginNeed {
+// A process that runs has joined its network, and mounts its volumes.
+const NOT_KNOWN = Promise.resolve(undefined);
+
+function findLoginNeed({ env, isShortLogin, login: name }: Command, login: Login | undefined): LoginNeed {
   if (name === undefined) return "none";
-  if (login?.name === name) return login.toNeed(env);
+  if (login?.name === name) {
+    const need = login.toNeed(env);
+    return need === "required" && isShortLogin === true ? "short" : need;
+  }
   throw new BudgieError(
     "LOGIN_REQUIRED",
     `The command needs the login ${JSON.stringify(name)}, which this runner was not given. Give it as the option "login".`,

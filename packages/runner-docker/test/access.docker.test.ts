@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSessionId, KIRO_HIDDEN_PATHS, type Access, type RunnerSession } from "@budgie/core";
+import { createSessionId, type RunnerSession } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS, type Access } from "@budgie/core/policy";
 import { createDockerPlace, run, type Ran } from "./helpers/docker-place.ts";
 
 const ALL: Access = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {} };

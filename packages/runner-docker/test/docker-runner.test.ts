@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createOwner, type Runner } from "@budgie/core";
 import { createDockerRunner } from "../src/docker-runner.ts";
-import type { Weaker } from "../src/engine/engine-protections.ts";
+import type { Weaker } from "../src/engine/engine-protection.ts";
 import { createFakeEngine, WHOLE_ENGINE } from "./helpers/fake-engine.ts";
 
 let stateDir: string;

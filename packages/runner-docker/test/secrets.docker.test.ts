@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { createSessionId, KIRO_HIDDEN_PATHS } from "@budgie/core";
+import { createSessionId } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS } from "@budgie/core/policy";
 import { createHostHome } from "@budgie/testkit";
 import { createEngineProxy } from "./helpers/engine-proxy.ts";
 import { createDockerPlace, KIRO_IMAGE, runCommand, testEngine } from "./helpers/docker-place.ts";

@@ -1,4 +1,5 @@
 // The public surface of @budgie/runner-local: every export is named here, and becomes API.
-export { createLocalHomes, type LocalHomesOptions } from "./maintenance/session-homes.ts";
+export { createLocalHomes, type LocalHomesOptions } from "./maintenance/local-homes.ts";
+export { removeTree } from "./maintenance/remove-tree.ts";
 export { createLocalRunner, type LocalRunnerOptions } from "./local-runner.ts";
-export { toHostEnvironment } from "./turn/host-environment.ts";
+export { pickHostEnvironment } from "./turn/pick-host-environment.ts";

@@ -8,16 +8,17 @@ import {
   type Owner,
   type Runner,
   type SessionId,
-  toOption,
+  formatOption,
 } from "@budgie/core";
+import { createStandbys } from "@budgie/core/standby";
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
 import { endSessionProcesses } from "./session/end-session-processes.ts";
-import { toHostEnvironment } from "./turn/host-environment.ts";
+import { pickHostEnvironment } from "./turn/pick-host-environment.ts";
 import { isThere, listSessions } from "./maintenance/list-sessions.ts";
 import { createLocalSession, type LocalSession } from "./local-session.ts";
 import { removeTree } from "./maintenance/remove-tree.ts";
 import { createSessionRegister } from "./session/session-register.ts";
-import type { LocalProcess } from "./turn/turn-process.ts";
+import type { LocalProcess } from "./turn/start-local-process.ts";
 
 export type LocalRunnerOptions = {
   /** The folder that holds a home for each session */
@@ -32,6 +33,8 @@ export type LocalRunnerOptions = {
   readonly env?: readonly string[] | undefined;
   /** Time after its last use during which another runner can resume a session; without it, sessions end with this runner */
   readonly keepSessionsMs?: number | undefined;
+  /** Time for which a process may stand by for its session's next turn; default none */
+  readonly warmIdleMs?: number | undefined;
 };
 
 /**
@@ -42,11 +45,12 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
   const sessionsDir = resolve(options.sessionsDir);
   const stateDir = resolve(options.stateDir);
   const { keepSessionsMs: keepMs, owner } = options;
-  const hostEnv = toHostEnvironment(options.hostEnv, options.env ?? []);
+  const hostEnv = pickHostEnvironment(options.hostEnv, options.env ?? []);
   const register = createSessionRegister(stateDir);
   const sessions = new Map<SessionId, Promise<LocalSession>>();
   const passing = new Set<SessionId>();
   const printing = new Set<LocalProcess>();
+  const standbys = options.warmIdleMs ? createStandbys({ idleMs: options.warmIdleMs }) : undefined;
   let closing: Promise<void> | undefined;
 
   async function open(id: SessionId, isKept: boolean): Promise<LocalSession> {
@@ -77,7 +81,7 @@ export function createLocalRunner(options: LocalRunnerOptions): Runner {
       await register.remove(id);
       sessions.delete(id);
     }
-    return createLocalSession({ id, home, hostEnv, removeHome });
+    return createLocalSession({ id, home, hostEnv, removeHome, standby: standbys?.open() });
   }
 
   function remember(id: SessionId, make: () => Promise<LocalSession>): Promise<LocalSession> {
@@ -135,7 +139,7 @@ async function makeFolder(path: string): Promise<void> {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const message = `Cannot make the folder of the sessions "${path}" (${code}). Name another with ${toOption("sessionsDir")}.`;
+    const message = `Cannot make the folder of the sessions "${path}" (${code}). Name another with ${formatOption("sessionsDir")}.`;
     throw new BudgieError("CONFIG_INVALID", message, { cause });
   }
 }

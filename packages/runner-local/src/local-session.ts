@@ -3,17 +3,16 @@ import { lstat, stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import {
   BudgieError,
-  listSandboxOnly,
-  toHidden,
-  type Access,
   type Command,
   type RunnerSession,
   type SessionId,
   type StartOptions,
   type StopReason,
 } from "@budgie/core";
-import { appendHomeFile, readHomeFile } from "./session/home-files.ts";
-import type { LocalProcess, startLocalProcess } from "./turn/turn-process.ts";
+import { listSandboxOnly, splitHidden, type Access } from "@budgie/core/policy";
+import { withStandby, type Standby, type StandbyPlace } from "@budgie/core/standby";
+import { appendHomeFile, readHomeFile } from "./session/read-home-file.ts";
+import type { LocalProcess, startLocalProcess } from "./turn/start-local-process.ts";
 
 /** A session of this process that the runner can also end between turns. */
 export type LocalSession = RunnerSession & {
@@ -21,22 +20,24 @@ export type LocalSession = RunnerSession & {
   end(reason: StopReason): Promise<void>;
 };
 
-type SessionOptions = {
+type LocalOptions = {
   readonly id: SessionId;
   readonly home: string;
   readonly hostEnv: Readonly<Record<string, string>>;
   /** Removes the home, after its processes have ended */
   readonly removeHome: () => Promise<void>;
+  /** The place of the process that its next turn takes; `undefined` if processes end with their turns */
+  readonly standby?: StandbyPlace<Standby> | undefined;
 };
 
 /** Creates a session whose home exists. */
-export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOptions): LocalSession {
+export function createLocalSession({ id, home, hostEnv, removeHome, standby }: LocalOptions): LocalSession {
   const running = new Set<LocalProcess>();
   let isEnded = false;
 
   async function end(reason: StopReason): Promise<void> {
     isEnded = true;
-    await Promise.all(Array.from(running, (process) => process.stop(reason)));
+    await Promise.all([standby?.close(), ...Array.from(running, (process) => process.stop(reason))]);
   }
 
   function launch(start: typeof startLocalProcess, command: Command, { input, signal }: StartOptions): LocalProcess {
@@ -56,7 +57,7 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     return process;
   }
 
-  return {
+  const session: LocalSession = {
     id,
     paths: (directory) => ({ workspace: directory, home }),
     async start(command, options) {
@@ -67,7 +68,7 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
       await options.ready;
       await rejectPlanted(home, command);
       // Imported here since it loads execa, which a server that only lists its tools does not need.
-      const { startLocalProcess } = await import("./turn/turn-process.ts");
+      const { startLocalProcess } = await import("./turn/start-local-process.ts");
       if (options.signal?.aborted) throw new BudgieError("CANCELLED", "The turn was cancelled before it started.");
       if (isEnded) throw new BudgieError("CANCELLED", `The session ${id} has ended. Begin a new session.`);
       const process = launch(startLocalProcess, command, options);
@@ -82,6 +83,7 @@ export function createLocalSession({ id, home, hostEnv, removeHome }: SessionOpt
     },
     end,
   };
+  return standby === undefined ? session : withStandby(session, standby);
 }
 
 function rejectProtectedPaths({ protectedPaths = [] }: StartOptions): void {
@@ -120,7 +122,7 @@ async function checkHome(home: string): Promise<void> {
 
 /** Rejects a home with a folder that the command hides: programs read it, so a turn could give the next one more tools. */
 async function rejectPlanted(home: string, command: Command): Promise<void> {
-  const paths = Object.keys(toHidden(command).ofHome).map((folder) => join(home, folder));
+  const paths = Object.keys(splitHidden(command).ofHome).map((folder) => join(home, folder));
   const found = await Promise.all(paths.map((path) => lstat(path).catch(() => undefined)));
   const planted = paths.find((_, index) => found[index] !== undefined);
   if (planted === undefined) return;

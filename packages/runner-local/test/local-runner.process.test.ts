@@ -2,7 +2,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { createSessionId, KIRO_HIDDEN_PATHS } from "@budgie/core";
+import { createSessionId } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS } from "@budgie/core/policy";
 import { describe, expect, it } from "vitest";
 import { createLocalPlace, hasProcessTable } from "./helpers/local-place.ts";
 

@@ -1,5 +1,7 @@
-import type { Owner, OwnerRecord, Run, RunQuery } from "@budgie/core";
-import { toRun } from "./run-row.ts";
+import type { Owner } from "@budgie/core";
+import type { OwnerRecord } from "@budgie/core/owners";
+import type { Run, RunQuery } from "@budgie/core/runs";
+import { parseRun } from "./parse-run.ts";
 import type { Database, Row } from "./sqlite.ts";
 
 /** Finds the last runs, the newest first. */
@@ -11,15 +13,15 @@ export function findRuns(database: Database, owner: Owner, query: RunQuery): Pro
   ];
   const where = conditions.length === 0 ? "" : `WHERE ${conditions.map(({ sql }) => sql).join(" AND ")}`;
   const values = conditions.map(({ value }) => value);
-  return toRuns(database.all(`SELECT * FROM runs ${where} ORDER BY number DESC LIMIT ?`, ...values, limit), owner);
+  return parseRuns(database.all(`SELECT * FROM runs ${where} ORDER BY number DESC LIMIT ?`, ...values, limit), owner);
 }
 
 /** Parses rows. A run that has not ended is running if its owner is alive, and lost otherwise. */
-export async function toRuns(rows: readonly Row[], owner: Owner): Promise<readonly Run[]> {
+export async function parseRuns(rows: readonly Row[], owner: Owner): Promise<readonly Run[]> {
   const open = rows.filter(({ ended }) => ended === null);
   const owners = [...new Set(open.map(({ owner: record }) => String(record)))];
   const states = new Map(await Promise.all(owners.map(async (record) => [record, await ask(owner, record)] as const)));
-  return rows.map((row) => toRun(row, isLost(states.get(String(row["owner"])), row) ? "lost" : "running"));
+  return rows.map((row) => parseRun(row, isLost(states.get(String(row["owner"])), row) ? "lost" : "running"));
 }
 
 type State = Awaited<ReturnType<Owner["stateOf"]>>;

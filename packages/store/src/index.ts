@@ -2,5 +2,5 @@
 export { createRunArchive, type RunArchive, type RunChoice, type RunRecord } from "./run-archive.ts";
 export { createRunLog, type RunLogFile, type RunLogOptions } from "./run-log.ts";
 export type { Retention } from "./prune-runs.ts";
-export { createSessionRegister, type SessionRegisterFile } from "./session-register.ts";
+export { createSessionRegister, type RegisterFile } from "./session-register.ts";
 export { findSqliteProblem, loadSqlite, type Database, type Row, type Sqlite } from "./sqlite.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { BudgieError, toOption } from "@budgie/core";
+import { BudgieError, formatOption } from "@budgie/core";
 import type { Database } from "./sqlite.ts";
 
 // The statements that turn each version into the next. Released ones never change.
@@ -48,6 +48,9 @@ const MIGRATIONS: readonly string[] = [
   `ALTER TABLE runs ADD COLUMN usage TEXT`,
   // Calls of MCP tools, as JSON.
   `ALTER TABLE runs ADD COLUMN mcp TEXT`,
+  // Turns in the same directory at the same time, as JSON.
+  `ALTER TABLE runs ADD COLUMN others TEXT`,
+  `ALTER TABLE sessions ADD COLUMN workspace_path TEXT`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */
@@ -68,7 +71,7 @@ export async function migrate(database: Database): Promise<void> {
   if (version > MIGRATIONS.length) {
     throw new BudgieError(
       "STATE_UNUSABLE",
-      `The run log is of a newer budgie (version ${version}, and this one knows ${MIGRATIONS.length}). Update budgie, or choose another place with ${toOption("stateDir")}.`,
+      `The run log is of a newer budgie (version ${version}, and this one knows ${MIGRATIONS.length}). Update budgie, or choose another place with ${formatOption("stateDir")}.`,
     );
   }
   for (const statement of MIGRATIONS.slice(version)) database.exec(statement);

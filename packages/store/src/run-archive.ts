@@ -1,6 +1,7 @@
-import { BudgieError, type Owner, type Run, type RunQuery } from "@budgie/core";
+import { BudgieError, type Owner } from "@budgie/core";
+import type { Run, RunQuery } from "@budgie/core/runs";
 
-import { findRuns, toRuns } from "./find-runs.ts";
+import { findRuns, parseRuns } from "./find-runs.ts";
 import { inTransaction } from "./in-transaction.ts";
 import type { Database, Row } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
@@ -62,7 +63,7 @@ export function createRunArchive({ owner, stateDir }: ArchiveOptions): RunArchiv
 
 async function findOne(database: Database, owner: Owner, id: string): Promise<RunRecord> {
   const row = findRow(database, id);
-  const [run = refuse(id)] = await toRuns([row], owner);
+  const [run = refuse(id)] = await parseRuns([row], owner);
   const [answer] = database.all("SELECT text FROM answers WHERE run = ?", row["number"] ?? null);
   return { ...run, answer: answer === undefined ? undefined : String(answer["text"]) };
 }
@@ -94,12 +95,12 @@ async function choose(database: Database, owner: Owner, choice: RunChoice): Prom
     choice === "all"
       ? database.all("SELECT * FROM runs")
       : database.all("SELECT * FROM runs WHERE started <= ?", Date.now() - choice.olderThanMs);
-  return (await toRuns(rows, owner)).filter(({ outcome }) => outcome !== "running").map(({ id }) => id);
+  return (await parseRuns(rows, owner)).filter(({ outcome }) => outcome !== "running").map(({ id }) => id);
 }
 
 async function chooseNamed(database: Database, owner: Owner, named: readonly string[]): Promise<readonly string[]> {
   const rows = named.map((id) => findRow(database, id));
-  const running = (await toRuns(rows, owner)).find(({ outcome }) => outcome === "running");
+  const running = (await parseRuns(rows, owner)).find(({ outcome }) => outcome === "running");
   if (running === undefined) return [...new Set(rows.map(({ id }) => String(id)))];
   throw new BudgieError("INPUT_INVALID", `The run "${running.id}" has not ended yet. Remove it once it has.`);
 }

@@ -1,19 +1,20 @@
+import type { Owner } from "@budgie/core";
 import {
+  MOST_MISSED,
   createMemoryRunLog,
-  toUndeliveredAnswers,
-  type Owner,
+  chooseUndelivered,
   type Run,
   type RunLog,
   type RunQuery,
-} from "@budgie/core";
-
+  type UndeliveredAnswers,
+  type UndeliveredQuery,
+} from "@budgie/core/runs";
 import { findRuns } from "./find-runs.ts";
-import { findUndelivered } from "./find-undelivered.ts";
 import { DEFAULT_RETENTION, type Retention } from "./prune-runs.ts";
 import { createPruning } from "./pruning.ts";
 import type { Database } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
-import { writeBegun, writeDelivery, writeFinished } from "./write-run.ts";
+import { writeBegun, writeDelivery, writeFinished } from "./write-begun.ts";
 
 /** A run log in a file that several processes write and read. */
 export type RunLogFile = RunLog & { readonly close: () => void };
@@ -77,14 +78,14 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
       const kept = state.exists() ? await attempt((database) => findUndelivered(database, query)) : undefined;
       const unkept = await spare.undelivered(query);
       if (kept === undefined) return unkept;
-      return toUndeliveredAnswers([...kept.missed, ...unkept.missed], kept.moreMissed + unkept.moreMissed);
+      return chooseUndelivered([...kept.missed, ...unkept.missed], kept.moreMissed + unkept.moreMissed);
     },
     async recent(query) {
       const kept = state.exists() ? await attempt((database) => findRuns(database, owner, query)) : [];
       const after = retention.maxAgeMs === undefined ? 0 : Date.now() - retention.maxAgeMs;
       const young = (kept ?? []).filter(({ startedMs }) => startedMs >= after);
       const unkept = await spare.recent(query);
-      return unkept.length === 0 ? young : toNewest([...young, ...unkept], query);
+      return unkept.length === 0 ? young : listNewest([...young, ...unkept], query);
     },
     close() {
       pruning.stop();
@@ -93,6 +94,23 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
   };
 }
 
-function toNewest(runs: readonly Run[], { limit }: RunQuery): readonly Run[] {
+/** Finds the undelivered answers of a session that one message brings, and counts the others. */
+function findUndelivered(database: Database, { agent, except = "", sessionId }: UndeliveredQuery): UndeliveredAnswers {
+  const from = `FROM runs JOIN answers ON run = number
+    WHERE session = ? AND agent = ? AND id <> ? AND delivered = 0 AND outcome = 'answered'`;
+  const values = [sessionId, agent, except];
+  // Each may have some megabytes.
+  const rows = database.all(`SELECT id, ended, text ${from} ORDER BY number LIMIT ?`, ...values, MOST_MISSED);
+  const answers = rows.map(({ ended, id, text }) => ({
+    runId: String(id),
+    response: String(text),
+    when: new Date(Number(ended)).toISOString(),
+  }));
+  const [{ all = 0 } = {}] =
+    rows.length < MOST_MISSED ? [] : database.all(`SELECT count(*) AS "all" ${from}`, ...values);
+  return chooseUndelivered(answers, Math.max(Number(all) - rows.length, 0));
+}
+
+function listNewest(runs: readonly Run[], { limit }: RunQuery): readonly Run[] {
   return runs.toSorted((a, b) => b.startedMs - a.startedMs).slice(0, limit);
 }

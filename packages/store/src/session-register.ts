@@ -1,30 +1,24 @@
-import {
-  BudgieError,
-  parseOwnerRecord,
-  type Isolation,
-  type OwnerRecord,
-  type RegisteredSession,
-  type SessionId,
-  type SessionRegister,
-} from "@budgie/core";
+import { BudgieError, type SessionId } from "@budgie/core";
+import { parseOwnerRecord, type Isolation, type OwnerRecord } from "@budgie/core/owners";
+import type { RegisterEntry, SessionRegister } from "@budgie/core/sessions";
 import type { Row } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
 
 /** A register in a file that several processes write and read. */
-export type SessionRegisterFile = SessionRegister & {
+export type RegisterFile = SessionRegister & {
   /** Throws `STATE_UNUSABLE` if sessions cannot be recorded; creates nothing. */
   readonly check: () => Promise<void>;
   readonly close: () => void;
 };
 
-export type SessionRegisterOptions = {
+export type RegisterOptions = {
   readonly stateDir: string;
   /** Called once with the reason why sessions are not recorded */
   readonly report: (line: string) => void;
 };
 
 /** Creates the register. Nothing is opened or loaded before the first session. */
-export function createSessionRegister({ report, stateDir }: SessionRegisterOptions): SessionRegisterFile {
+export function createSessionRegister({ report, stateDir }: RegisterOptions): RegisterFile {
   const state = createStateDatabase(stateDir);
   let hasReported = false;
 
@@ -49,15 +43,16 @@ export function createSessionRegister({ report, stateDir }: SessionRegisterOptio
 
   return {
     async save(session) {
-      const { agent, begun, createdMs, directory, id, isolation, keepMs, origin, owner, usedMs } = session;
+      const { agent, begun, createdMs, directory, id, isolation, keepMs, origin, owner, usedMs, workspacePath } =
+        session;
       const facts = [id, agent, directory, isolation, begun ? 1 : 0, createdMs, usedMs, keepMs ?? null, origin ?? null];
-      await write(SAVE, ...facts, owner.instance, JSON.stringify(owner));
+      await write(SAVE, ...facts, workspacePath ?? null, owner.instance, JSON.stringify(owner));
     },
     async find(id) {
       const [row] = await read("SELECT * FROM sessions WHERE id = ?", id);
-      return toSessions(row === undefined ? [] : [row])[0];
+      return parseSessions(row === undefined ? [] : [row])[0];
     },
-    list: async () => toSessions(await read("SELECT * FROM sessions ORDER BY used DESC, id")),
+    list: async () => parseSessions(await read("SELECT * FROM sessions ORDER BY used DESC, id")),
     async pass(id, fromInstance, to) {
       const passed = await read(PASS, to.instance, JSON.stringify(to), id, fromInstance);
       return passed.length > 0;
@@ -77,8 +72,8 @@ export function createSessionRegister({ report, stateDir }: SessionRegisterOptio
 
 // An owner that lost a session to another, such as during a long sleep of the machine, must not take it back.
 const SAVE = `
-  INSERT INTO sessions (id, agent, directory, isolation, begun, created, used, keep_ms, origin, instance, owner)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  INSERT INTO sessions (id, agent, directory, isolation, begun, created, used, keep_ms, origin, workspace_path, instance, owner)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET begun = excluded.begun, used = excluded.used, keep_ms = excluded.keep_ms,
     origin = COALESCE(excluded.origin, origin)
   WHERE instance = excluded.instance`;
@@ -86,10 +81,10 @@ const SAVE = `
 const PASS = "UPDATE sessions SET instance = ?, owner = ? WHERE id = ? AND instance = ? RETURNING id";
 
 /** Parses rows, and ignores malformed ones. The labels of their containers and folders then name the owner. */
-function toSessions(rows: readonly Row[]): readonly RegisteredSession[] {
+function parseSessions(rows: readonly Row[]): readonly RegisterEntry[] {
   return rows.flatMap((row) => {
     const owner = parseOwnerRecord(parseJson(String(row["owner"])));
-    return owner === undefined ? [] : [toSession(row, owner)];
+    return owner === undefined ? [] : [parseSession(row, owner)];
   });
 }
 
@@ -101,7 +96,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function toSession(row: Row, owner: OwnerRecord): RegisteredSession {
+function parseSession(row: Row, owner: OwnerRecord): RegisterEntry {
   return {
     id: String(row["id"]) as SessionId,
     agent: String(row["agent"]),
@@ -112,6 +107,7 @@ function toSession(row: Row, owner: OwnerRecord): RegisteredSession {
     usedMs: Number(row["used"]),
     keepMs: row["keep_ms"] === null ? undefined : Number(row["keep_ms"]),
     origin: row["origin"] === "run" ? "run" : undefined,
+    workspacePath: row["workspace_path"] === "same" ? "same" : undefined,
     owner,
   };
 }

@@ -40,7 +40,7 @@ async function load(): Promise<Sqlite> {
   throw new BudgieError(
     "RUNNER_UNAVAILABLE",
     `budgie needs SQLite for its run log and for the logins of sandboxes, and neither better-sqlite3 nor node:sqlite works here ` +
-      `(${problems.join("; ")}). ${toRemedy(findBetterSqlite())}`,
+      `(${problems.join("; ")}). ${findRemedy(findBetterSqlite())}`,
   );
 }
 
@@ -51,7 +51,7 @@ export function findSqliteProblem(): string | undefined {
   if (folder !== undefined && existsSync(join(folder, "build/Release/better_sqlite3.node"))) return undefined;
   return (
     `SQLite is missing, and every call will fail: better-sqlite3 ${folder === undefined ? "is not installed" : "has no native part"}. ` +
-    toRemedy(folder)
+    findRemedy(folder)
   );
 }
 
@@ -64,7 +64,7 @@ function findBetterSqlite(): string | undefined {
 }
 
 /** Returns the commands that provide SQLite. SQLite may be missing because install scripts are switched off. */
-function toRemedy(folder: string | undefined): string {
+function findRemedy(folder: string | undefined): string {
   const command =
     folder === undefined
       ? 'Install budgie again with its optional packages, as by "npm install -g budgie-mcp --include=optional --ignore-scripts=false"'

@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import { createOwner, readOwnProcess, type FinishedRun, type Run } from "@budgie/core";
+import { createOwner } from "@budgie/core";
+import { readOwnProcess } from "@budgie/core/owners";
+import type { FinishedRun, Run } from "@budgie/core/runs";
 import { createRunArchive, createRunLog, type RunArchive, type RunLogFile, type RunLogOptions } from "@budgie/store";
 
 /** Creates a run that has ended, with all fields. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import type { FinishedRun, RunLog } from "@budgie/core";
+import type { FinishedRun, RunLog } from "@budgie/core/runs";
 import { ALL, createFolder, edit, makeRun, open, openArchive, toKept } from "./helpers.ts";
 
 describe("the run log", () => {
@@ -30,6 +30,7 @@ describe("the run log", () => {
       makeRun({ exit: undefined, isolation: "none", usage: cost }),
       makeRun({ usage: { credits: 1, ...cost } }),
       makeRun({ mcpCalls: [{ server: "github", tool: "get", durationMs: 12, outcome: "TIMED_OUT" }] }),
+      makeRun({ others: [{ runId: "r", agent: "other" }] }),
     ];
     const kept = runs.map((run) => toKept(run)).toReversed();
     const first = open(stateDir);

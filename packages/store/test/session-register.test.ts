@@ -1,8 +1,10 @@
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createSessionId, type OwnerRecord, type RegisteredSession } from "@budgie/core";
-import { createSessionRegister, type SessionRegisterFile } from "@budgie/store";
+import { createSessionId } from "@budgie/core";
+import type { OwnerRecord } from "@budgie/core/owners";
+import type { RegisterEntry } from "@budgie/core/sessions";
+import { createSessionRegister, type RegisterFile } from "@budgie/store";
 import { createFolder, edit, makeRun, open as openLog } from "./helpers.ts";
 
 describe("the register of sessions", () => {
@@ -44,6 +46,17 @@ describe("the register of sessions", () => {
 
     expect(found).toEqual({ ...session, begun: true, usedMs: 99, keepMs: 7 });
     expect(await register.find(session.id)).toBeUndefined();
+    register.close();
+  });
+
+  it("keeps the path at which a session's sandboxes show its directory", async () => {
+    const register = open(createFolder());
+    const session = makeSession({ workspacePath: "same" });
+    await register.save(session);
+
+    await register.save({ ...session, workspacePath: undefined, usedMs: 99 });
+
+    expect(await register.find(session.id)).toEqual({ ...session, usedMs: 99 });
     register.close();
   });
 
@@ -132,7 +145,7 @@ describe("the register of sessions", () => {
   });
 });
 
-function open(stateDir: string): SessionRegisterFile & { readonly reports: readonly string[] } {
+function open(stateDir: string): RegisterFile & { readonly reports: readonly string[] } {
   const reports: string[] = [];
   return { ...createSessionRegister({ stateDir, report: (line) => void reports.push(line) }), reports };
 }
@@ -141,7 +154,7 @@ function makeOwner(instance: string): OwnerRecord {
   return { instance, host: "here", lock: `/state/owners/${instance}` };
 }
 
-function makeSession(over: Partial<RegisteredSession> = {}): RegisteredSession {
+function makeSession(over: Partial<RegisterEntry> = {}): RegisterEntry {
   return {
     id: createSessionId(),
     agent: "tester",

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createMemoryRunLog } from "@budgie/core";
+import { createMemoryRunLog } from "@budgie/core/runs";
 import { createFolder, makeRun, open, openArchive, toCaller } from "./helpers.ts";
 
 const NONE = { missed: [], moreMissed: 0 };

@@ -14,11 +14,13 @@ export type CertificateAuthority = AsyncDisposable & {
   issue(...names: readonly string[]): Promise<Identity>;
 };
 
-/** Creates an authority in a temporary folder, with the `openssl` of this machine. */
-export async function createCertificateAuthority(): Promise<CertificateAuthority> {
+/** Creates an authority in a temporary folder, with the `openssl` of this machine. Its name may be any text without a slash. */
+export async function createCertificateAuthority(name = "budgie-test-authority"): Promise<CertificateAuthority> {
   const folder = await mkdtemp(join(tmpdir(), "budgie-authority-"));
-  const openssl = (command: string) => promisify(execFile)("openssl", command.split(" "), { cwd: folder });
-  await openssl(`req -x509 ${NEW_KEY} -keyout ca.key -out ca.pem -days 2 -subj /CN=budgie-test-authority ${CA_USE}`);
+  const run = (argv: readonly string[]) => promisify(execFile)("openssl", argv, { cwd: folder });
+  const openssl = (command: string) => run(command.split(" "));
+  const subject = ["-utf8", "-subj", `/CN=${name}`];
+  await run([...`req -x509 ${NEW_KEY} -keyout ca.key -out ca.pem -days 2 ${CA_USE}`.split(" "), ...subject]);
   return {
     file: join(folder, "ca.pem"),
     async issue(...names) {

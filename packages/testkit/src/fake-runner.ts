@@ -95,6 +95,7 @@ function createProcess(end: FakeEnd | Promise<FakeEnd>, { stop, stopped }: Stopp
   const ended = Promise.resolve(end);
   const stdout = new PassThrough();
   const stderr = new PassThrough();
+  let unreported = isWatched(end) ? ended.then(({ egress }) => egress) : undefined;
   const exit = ended.then((it): Exit => {
     toReadable(it.stdout)
       .on("error", (error) => stdout.destroy(error))
@@ -108,7 +109,11 @@ function createProcess(end: FakeEnd | Promise<FakeEnd>, { stop, stopped }: Stopp
     stdout,
     stderr,
     exit,
-    egress: isWatched(end) ? ended.then(({ egress = NOTHING }) => egress) : undefined,
+    egress() {
+      const report = unreported ?? Promise.resolve(undefined);
+      unreported = unreported && Promise.resolve(NOTHING);
+      return report;
+    },
     async stop(reason) {
       stop(reason);
       await Promise.all([stopped, exit]);

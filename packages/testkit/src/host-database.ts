@@ -1,6 +1,6 @@
 import type { Canaries } from "./canaries.ts";
 import type { Conversation } from "./kiro-cli/state/conversation.ts";
-import { openDatabase, type KiroDatabase } from "./kiro-cli/state/database.ts";
+import { openDatabase, type KiroDatabase } from "./kiro-cli/state/open-database.ts";
 
 /** Creates a Kiro user's `data.sqlite3`, and returns a function that closes it if `wal` kept it open. */
 export function createHostDatabase(file: string, canaries: Canaries, options: HostDatabaseOptions): () => void {

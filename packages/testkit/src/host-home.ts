@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeCanaries, type Canaries } from "./canaries.ts";
 import { createHostDatabase } from "./host-database.ts";
-import { openDatabase } from "./kiro-cli/state/database.ts";
+import { openDatabase } from "./kiro-cli/state/open-database.ts";
 
 /** A Kiro user's home folder, with secrets that a sandboxed agent must not see. */
 export type HostHome = AsyncDisposable & {

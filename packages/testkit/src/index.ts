@@ -22,7 +22,7 @@ export {
   type AuthorizationServer,
   type AuthorizationServerOptions,
 } from "./mcp/authorization-server.ts";
-export { toMockCommand } from "./mcp/mock-command.ts";
+export { toMockCommand } from "./mcp/to-mock-command.ts";
 export type { MockAction, MockOptions, MockTool } from "./mcp/mock-options.ts";
 export { startMockServer, type MockHttpOptions, type MockServer } from "./mcp/start-mock-server.ts";
 export { startScriptedServer, type Script, type ScriptedServer } from "./a2a/scripted-server.ts";

@@ -1,4 +1,4 @@
-import { readOwnProcess, type OwnerProcess } from "@budgie/core";
+import { readOwnProcess, type OwnerProcess } from "@budgie/core/owners";
 
 /**
  * Returns the identity of an ended process with this one's pid. Tests use it for owners that end when they release their lock,

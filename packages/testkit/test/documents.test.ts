@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect, it } from "vitest";
+import { STEPS } from "@budgie/core/turn";
 import { makePage } from "../../../scripts/bench/report/write-page.mjs";
 import { PACKAGES } from "./helpers/read-sources.ts";
 
@@ -15,10 +16,10 @@ it("the README has at most 130 lines", () => {
   expect(readFileSync(README, "utf8").trimEnd().split("\n").length).toBeLessThanOrEqual(130);
 });
 
-it("the pages of docs have at most 21,000 words together", () => {
-  const words = PAGES.flatMap((page) => readFileSync(page, "utf8").split(/\s+/).filter(Boolean));
+it("docs/architecture.md lists the steps of a turn, in their order", () => {
+  const page = readFileSync(join(DOCS, "architecture.md"), "utf8");
 
-  expect(words.length).toBeLessThanOrEqual(21_000);
+  expect([...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name)).toEqual(Object.keys(STEPS));
 });
 
 it("docs/performance.md and its picture are what the bench makes of its results", async () => {
@@ -36,7 +37,9 @@ it("the recording of the demo is small, and names nobody's folders", () => {
   expect(picture.match(/\/(?:tmp|var\/tmp|root|Users)\/|\/home\/(?!me\b|agent\b)/)).toBeNull();
 });
 
-it.each([README, join(ROOT, "AGENTS.md"), ...PAGES].map((page) => [relative(ROOT, page), page]))(
+const OF_ROOT = ["README.md", "AGENTS.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md"];
+
+it.each([...OF_ROOT.map((name) => join(ROOT, name)), ...PAGES].map((page) => [relative(ROOT, page), page]))(
   "the links of %s lead to existing files and headings",
   (_name, page) => {
     expect(findBrokenLinks(readFileSync(page, "utf8"), page)).toEqual([]);

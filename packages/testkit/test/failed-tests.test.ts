@@ -21,7 +21,7 @@ describe("the verdict on a run's failed files", () => {
   it.each([
     "packages/claims/test/network/proxy.docker.test.ts",
     "packages/claims/test/prove.docker.test.ts",
-    "packages/mcp-server/test/faults/budgie.faults.test.ts",
+    "packages/cli/test/faults/budgie.faults.test.ts",
     "packages/runner-docker/test/isolation.docker.test.ts",
     "packages/runner-docker/test/session/planted-home.docker.test.ts",
   ])("runs %s again only if all of its failures are timeouts or of its set-up", (path) => {

@@ -2,13 +2,13 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { PACKAGES, readSources } from "./helpers/read-sources.ts";
 
-const LIBRARIES = ["core", "egress", "store", "runner-local", "runner-docker"];
+const LIBRARIES = ["core", "egress", "protocols", "store", "sandbox", "runner-local", "runner-docker"];
 
 // Flags of programs that a library starts, or tells the user to start
 const OF_PROGRAMS = {
-  "core/src/kiro/help/inspect-kiro.ts": ["--help", "--version"],
-  "core/src/kiro/help/parse-kiro-help.ts": ["--agent-engine", "--v"],
-  "core/src/kiro/kiro-command.ts": [
+  "protocols/src/kiro/help/inspect-kiro.ts": ["--help", "--version"],
+  "protocols/src/kiro/help/parse-kiro-help.ts": ["--agent-engine", "--v"],
+  "protocols/src/kiro/build-kiro-command.ts": [
     "--agent",
     "--agent-engine",
     "--auth-method",
@@ -20,7 +20,8 @@ const OF_PROGRAMS = {
   ],
   // "budgie build-image --tag"
   "runner-docker/src/image/find-agent-program.ts": ["--tag"],
-  "runner-docker/src/login/copy-session-database.ts": ["--max-old-space-size", "--no-warnings"],
+  "sandbox/src/login/copy-session-database.ts": ["--max-old-space-size", "--no-warnings"],
+  "sandbox/src/proc/measure-folder.ts": ["--exclude"],
   "store/src/sqlite.ts": ["--ignore-scripts", "--include", "--prefix"],
 };
 

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findProseFaults } from "./find-prose-faults.ts";
+import { findProseFaults } from "./helpers/find-prose-faults.ts";
 import { PACKAGES, readSources } from "./helpers/read-sources.ts";
 
 it("the docstrings of all packages begin with a verb or a noun", () => {

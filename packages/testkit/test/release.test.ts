@@ -36,6 +36,16 @@ it("a release publishes all but the testkit, and needs nothing that is not publi
   expect(published?.filter(({ publishConfig }) => publishConfig?.access !== "public")).toEqual([]);
 });
 
+it("the root of core has at most 60 names", () => {
+  const surface = readFileSync(join(PACKAGES, "core/src/index.ts"), "utf8");
+  const names = [...surface.matchAll(/\{([^}]*)\}/g)].flatMap(([, list = ""]) =>
+    list.split(",").filter((name) => name.trim() !== ""),
+  );
+
+  expect(names.length).toBeGreaterThan(0);
+  expect(names.length).toBeLessThanOrEqual(60);
+});
+
 function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8")) as Manifest;
 }

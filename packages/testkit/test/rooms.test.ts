@@ -1,23 +1,38 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findLargeRooms, findRoomFaults, toRoom, type Rooms } from "./find-room-faults.ts";
+import { findLargeRooms, findRoomFaults, toRoom, type Rooms } from "./helpers/find-room-faults.ts";
 import { listSources, PACKAGES, readSources } from "./helpers/read-sources.ts";
 
 const IN_ROOMS = [
   "core",
   "egress",
-  "acp",
-  "a2a",
+  "protocols",
   "mcp-manager",
+  "sandbox",
   "runner-docker",
   "runner-local",
   "claims",
   "mcp-server",
+  "cli",
   "testkit",
 ];
 // The folders of tests that do not mirror a room.
-const OF_TESTS = ["helpers", "fixtures", "faults", "faults/helpers", "interop", "kiro", "programs"];
+const OF_TESTS = [
+  "helpers",
+  "fixtures",
+  "faults",
+  "faults/helpers",
+  "interop",
+  "kiro",
+  "programs",
+  // Tests of `sandbox` that need an engine.
+  "login",
+  "standby",
+  "a2a/helpers",
+  "acp/fixtures",
+  "acp/helpers",
+];
 
 describe.each(IN_ROOMS)("the rooms of %s", (name) => {
   const rooms = JSON.parse(readFileSync(join(PACKAGES, name, "rooms.json"), "utf8")) as Rooms;

@@ -22,7 +22,7 @@ export const AGENT = "code-reviewer";
 export const PROMPT = "Review this. [[say: Looks fine.]]";
 
 const CALL_LIMIT_MS = 600_000;
-export const MAIN = fileURLToPath(new URL("../../../packages/mcp-server/bin/budgie.js", import.meta.url));
+export const MAIN = fileURLToPath(new URL("../../../packages/cli/bin/budgie.js", import.meta.url));
 
 /** Runs `measure` with an environment, and then removes all of it in reverse order. */
 export async function withPlace(measure) {
@@ -34,8 +34,8 @@ export async function withPlace(measure) {
     atEnd(() => host[Symbol.asyncDispose]());
     const directory = await mkdtemp(join(tmpdir(), "budgie-bench-"));
     atEnd(() => rm(directory, { recursive: true, force: true }));
-    const startServer = async (flags, { dockerHost = engine.endpoint.url } = {}) => {
-      const server = await connect({ host, directory, flags, dockerHost });
+    const startServer = async (flags, { dockerHost = engine.endpoint.url, program = MAIN } = {}) => {
+      const server = await connect({ host, directory, flags, dockerHost, program });
       atEnd(() => server.close());
       return server;
     };
@@ -45,12 +45,12 @@ export async function withPlace(measure) {
   }
 }
 
-async function connect({ host, directory, flags, dockerHost }) {
+async function connect({ host, directory, flags, dockerHost, program }) {
   const { agentsDir, dataDir, home, promptsDir } = host;
   const places = ["--agents-dir", agentsDir, "--prompts-dir", promptsDir, "--kiro-data-dir", dataDir];
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [MAIN, ...places, ...flags],
+    args: [program, ...places, ...flags],
     env: {
       PATH: process.env.PATH,
       HOME: home,

@@ -51,7 +51,11 @@ export async function startHttpBudgie({ directory, engine, host }, config) {
       const client = new Client({ name: "bench", version: "1" });
       const requestInit = { headers: { authorization: `Bearer ${TOKEN}` } };
       await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
-      return { client, ask: (agent, input) => ask(client, agent, { directory: join(directory, "small"), ...input }) };
+      return {
+        client,
+        ask: (agent, input, signal) =>
+          ask(client, agent, { input: { directory: join(directory, "small"), ...input }, signal }),
+      };
     },
     async close() {
       child.kill("SIGTERM");
@@ -60,9 +64,9 @@ export async function startHttpBudgie({ directory, engine, host }, config) {
   };
 }
 
-async function ask(client, agent, input) {
+async function ask(client, agent, { input, signal }) {
   const call = { name: `kiro-subagents.${agent}`, arguments: input };
-  const result = await client.callTool(call, undefined, { timeout: 600_000 });
+  const result = await client.callTool(call, undefined, { timeout: 600_000, signal });
   if (result.isError) throw new Error(result.content[0].text);
   return result.structuredContent;
 }

@@ -11,6 +11,7 @@ const TITLES = {
   acp: "Codex over ACP",
   mcp: "MCP servers",
   hostile: "Hostile parties",
+  load: "A fork bomb",
 };
 
 /** Facts that the figures need, in as few words as possible. */
@@ -19,6 +20,7 @@ const NOTES = {
   startup: "To `tools/list`:",
   memory: "Resident, idle 15 s; containers by the engine:",
   hostile: "Others' turns, slowest pings and budgie's most memory meanwhile:",
+  load: "Turns of another session, with the default limits:",
 };
 
 /** Returns the page of the results, in Markdown. */
@@ -30,7 +32,13 @@ export function toPage({ cases, machine }) {
 function toHead({ cgroups, cores, date, engine, kernel, loadBefore, memoryGb, node, storage, system }) {
   return `# Performance
 
-\`npm run bench -- all\` makes this page, \`-- CASE\` measures one and fails over limits, \`-- trace\` a turn's engine calls.
+\`npm run bench -- all\` makes this page. On your machine:
+
+\`\`\`sh
+npm run bench -- turns   # a turn beside docker run; any other case below, which fails over its limits
+npm run bench -- trace   # the engine's calls of a turn
+\`\`\`
+
 Medians, interleaved; spread: [results.json](../scripts/bench/results.json). The stand-in agent answers at once.
 
 ${date}: ${cores} cores, load ${loadBefore}, ${memoryGb} GB, ${system}, Linux ${kernel}, ${engine} (${storage}, cgroups ${cgroups}), Node ${node}.

@@ -6,7 +6,7 @@ import {
   isJSONRPCRequest,
   JSONRPCMessageSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import { parseBoundedJson, parseRequest } from "../../../packages/core/dist/index.js";
+import { parseBoundedJson, parseRequest } from "../../../packages/core/dist/bounds/index.js";
 import { median } from "../lib/interleave.mjs";
 import { toFigure } from "../lib/table.mjs";
 

@@ -10,7 +10,7 @@ import { createHostHome } from "../../../packages/testkit/dist/host-home.js";
 import { listTraces, openEngine } from "../../lib/engine.mjs";
 
 const IMAGE = "budgie-demo:latest";
-const MAIN = fileURLToPath(new URL("../../../packages/mcp-server/bin/budgie.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../../packages/cli/bin/budgie.js", import.meta.url));
 const CALL = { timeout: 120_000 };
 const run = promisify(execFile);
 

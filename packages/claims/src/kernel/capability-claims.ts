@@ -10,13 +10,13 @@ export const CAPABILITY_CLAIMS: readonly Claim[] = [
     promise: "An agent has no Linux capabilities and can do nothing that requires one.",
     protections: ["user", "capabilities", "seccomp"],
     probes: [
-      inSandbox("have a capability", toSetProbe("CapEff")),
-      inSandbox("find one in its bounding set", toSetProbe("CapBnd")),
-      inSandbox("change a file's owner", toCommandProbe('touch "$HOME/given"; chown 12345 "$HOME/given"')),
+      inSandbox("have a capability", scriptSet("CapEff")),
+      inSandbox("find one in its bounding set", scriptSet("CapBnd")),
+      inSandbox("change a file's owner", scriptCommand('touch "$HOME/given"; chown 12345 "$HOME/given"')),
       inSandbox("read another user's file", async (lab) => {
         await createForeignFile(lab);
         return `${findForeignFile()}
-${toCommandProbe('head -c 1 "$file"')}`;
+${scriptCommand('head -c 1 "$file"')}`;
       }),
       inPerl("open a raw socket", "socket(my $socket, 2, 3, 1) ? tried(0) : tried(-1);"),
       inPerl("become another user", "$< = $> = 12345; $> == 12345 ? through('uid 12345') : tried(-1);"),
@@ -34,7 +34,7 @@ ${toCommandProbe('head -c 1 "$file"')}`;
         await lendProgram(lab);
         return runSetuid();
       }),
-      inSandbox("have the kernel allow setuid programs", toFlagProbe("NoNewPrivs", "1")),
+      inSandbox("have the kernel allow setuid programs", scriptFlag("NoNewPrivs", "1")),
     ],
   },
   {
@@ -42,23 +42,23 @@ ${toCommandProbe('head -c 1 "$file"')}`;
     promise: "An agent cannot leave a setuid file in its workspace.",
     protections: ["seccomp"],
     probes: [
-      inPerl("make a file setuid", toLendingProbe("chmod 04755, $file;")),
-      inPerl("make an open file setuid", toLendingProbe("open(my $open, '<', $file); chmod 04755, $open;")),
+      inPerl("make a file setuid", scriptLending("chmod 04755, $file;")),
+      inPerl("make an open file setuid", scriptLending("open(my $open, '<', $file); chmod 04755, $open;")),
       inPerl(
         "make a file setuid by the newest system call",
-        toLendingProbe('call("fchmodat2", -100, $file, 04755, 0);'),
+        scriptLending('call("fchmodat2", -100, $file, 04755, 0);'),
       ),
-      inPerl("create a setuid file", toLendingProbe("unlink $file; sysopen(my $new, $file, 0101, 04755);")),
+      inPerl("create a setuid file", scriptLending("unlink $file; sysopen(my $new, $file, 0101, 04755);")),
       inPerl(
         "create one by a system call whose arguments seccomp cannot read",
-        toLendingProbe('unlink $file; my $how = pack("Q3", 0101, 04755, 0); call("openat2", -100, $file, $how, 24);'),
+        scriptLending('unlink $file; my $how = pack("Q3", 0101, 04755, 0); call("openat2", -100, $file, $how, 24);'),
       ),
-      inPerl("create one as a node", toLendingProbe('unlink $file; call("mknodat", -100, $file, 0104755, 0);')),
+      inPerl("create one as a node", scriptLending('unlink $file; call("mknodat", -100, $file, 0104755, 0);')),
     ],
   },
 ];
 
-function toLendingProbe(attempt: string): string {
+function scriptLending(attempt: string): string {
   return `
   my $file = "/workspace/lending-" . substr($nonce, -12);
   open(my $made, ">", $file) or untried("$!"); close $made;
@@ -69,17 +69,17 @@ function toLendingProbe(attempt: string): string {
   -u $file ? through("it is there") : held($why);`;
 }
 
-function toSetProbe(set: string): string {
-  return toFlagProbe(set, "0000000000000000");
+function scriptSet(set: string): string {
+  return scriptFlag(set, "0000000000000000");
 }
 
-function toFlagProbe(name: string, held: string): string {
+function scriptFlag(name: string, held: string): string {
   return `value=$(sed -n 's/^${name}:[[:space:]]*//p' /proc/self/status)
     case $value in "") untried "/proc does not say";; ${held}) held "${name} $value";; *) through "${name} $value";; esac`;
 }
 
 /** Returns a script that is through if the command succeeds, and else held with its output. */
-function toCommandProbe(command: string): string {
+function scriptCommand(command: string): string {
   return `said=$( (${command}) 2>&1 ) && through "it was done"; held "$said"`;
 }
 

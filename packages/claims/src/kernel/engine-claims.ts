@@ -16,7 +16,7 @@ export const ENGINE_CLAIMS: readonly Claim[] = [
     promise: "An agent cannot reach a container engine through a Unix socket file.",
     protections: ["mounts"],
     probes: [
-      ...Object.entries(SOCKETS).map(([name, paths]) => toSocketProbe(name, paths)),
+      ...Object.entries(SOCKETS).map(([name, paths]) => makeSocketProbe(name, paths)),
       inSandbox("find any socket", () => {
         return `command -v find >/dev/null || untried "the image has no find"
           # find does not report a mounted socket as one.
@@ -33,20 +33,20 @@ export const ENGINE_CLAIMS: readonly Claim[] = [
     probes: [
       {
         name: "connect to an abstract socket of the host",
-        attempt: (lab) => besideAbstractSocket((name) => toAbstractProbe(name).attempt(lab)),
+        attempt: (lab) => besideAbstractSocket((name) => makeAbstractProbe(name).attempt(lab)),
       },
     ],
   },
 ];
 
-function toSocketProbe(name: string, paths: readonly string[]): Probe {
+function makeSocketProbe(name: string, paths: readonly string[]): Probe {
   return inPerl(
     `connect to ${name}`,
     `${connectTo()} connect_to($_, pack_sockaddr_un($_)) for ${paths.map((path) => `"${path}"`).join(", ")}; held("$!");`,
   );
 }
 
-function toAbstractProbe(name: string): Probe {
+function makeAbstractProbe(name: string): Probe {
   // The kernel distinguishes padded names from unpadded ones.
   const addresses = ["pack_sockaddr_un($name)", 'pack("S a108", AF_UNIX, $name)'];
   const attempts = addresses.map((address) => `connect_to($name, ${address});`).join(" ");

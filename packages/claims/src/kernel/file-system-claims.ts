@@ -8,10 +8,10 @@ export const FILE_SYSTEM_CLAIMS: readonly Claim[] = [
     protections: ["read-only-root", "user"],
     probes: [
       ...["/", "/etc/", "/usr/bin/", "/usr/local/bin/", "/root/", "/var/lib/", "/opt/"].map((folder) =>
-        toWriteProbe(`add a file to ${folder}`, `${folder}budgie-probe`),
+        makeWriteProbe(`add a file to ${folder}`, `${folder}budgie-probe`),
       ),
-      toWriteProbe("change a program", "/usr/bin/env"),
-      toWriteProbe("change a system setting", "/etc/group"),
+      makeWriteProbe("change a program", "/usr/bin/env"),
+      makeWriteProbe("change a system setting", "/etc/group"),
     ],
   },
   {
@@ -19,25 +19,25 @@ export const FILE_SYSTEM_CLAIMS: readonly Claim[] = [
     promise: "An agent cannot change the other files it is shown: its login's folder, /etc/passwd, its user's ~/.kiro.",
     protections: ["read-only-mounts", "verified-mounts", "user", "capabilities"],
     probes: [
-      toWriteProbe("add a file to /auth", "/auth/budgie-probe"),
-      toWriteProbe("change its user entry", "/etc/passwd"),
-      toWriteProbe("change a steering file", "$HOME/.kiro/steering/style.md"),
-      toWriteProbe("add a steering file", "$HOME/.kiro/steering/budgie-probe.md"),
+      makeWriteProbe("add a file to /auth", "/auth/budgie-probe"),
+      makeWriteProbe("change its user entry", "/etc/passwd"),
+      makeWriteProbe("change a steering file", "$HOME/.kiro/steering/style.md"),
+      makeWriteProbe("add a steering file", "$HOME/.kiro/steering/budgie-probe.md"),
       inSandbox("change a steering file at its path on the host", ({ host }) =>
-        toWriteScript(`${host.path}/.kiro/steering/style.md`),
+        scriptWrite(`${host.path}/.kiro/steering/style.md`),
       ),
-      toWriteProbe("change its own agent file", "$HOME/.kiro/agents/reviewer.json"),
-      toWriteProbe("add an agent", "$HOME/.kiro/agents/budgie-probe.json"),
+      makeWriteProbe("change its own agent file", "$HOME/.kiro/agents/reviewer.json"),
+      makeWriteProbe("add an agent", "$HOME/.kiro/agents/budgie-probe.json"),
     ],
   },
 ];
 
-function toWriteProbe(name: string, path: string): Probe {
-  return inSandbox(name, toWriteScript(path));
+function makeWriteProbe(name: string, path: string): Probe {
+  return inSandbox(name, scriptWrite(path));
 }
 
 /** Returns a script that opens a file for appending, but writes nothing to it. */
-function toWriteScript(path: string): string {
+function scriptWrite(path: string): string {
   return `path="${path}"
     [ -d "$(dirname "$path")" ] || untried "there is no $path"
     said=$( ( : >>"$path" ) 2>&1 ) && through "$path was opened for writing"

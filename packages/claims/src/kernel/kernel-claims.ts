@@ -60,13 +60,13 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
     protections: ["user", "capabilities", "devices"],
     probes: [
       inSandbox("find a device", findDevice),
-      inSandbox("create a device", toDeviceProbe("c 1 3", 'through "made"')),
-      inSandbox("read the machine's memory", toDeviceProbe("c 1 1", openNode())),
-      inSandbox("read the kernel log from its device", toDeviceProbe("c 1 11", openNode())),
+      inSandbox("create a device", scriptDevice("c 1 3", 'through "made"')),
+      inSandbox("read the machine's memory", scriptDevice("c 1 1", openNode())),
+      inSandbox("read the kernel log from its device", scriptDevice("c 1 11", openNode())),
       inSandbox(
         "open the machine's disk",
         `disk=$(cat /sys/block/*/dev 2>/dev/null | head -n 1 | tr ':' ' '); [ "$disk" ] || untried "there is no disk"
-        ${toDeviceProbe("b $disk", openNode())}`,
+        ${scriptDevice("b $disk", openNode())}`,
       ),
     ],
   },
@@ -82,7 +82,7 @@ function findDevice(): string {
 }
 
 // Unlike /tmp, the home's file system is not mounted with nodev.
-function toDeviceProbe(numbers: string, then: string): string {
+function scriptDevice(numbers: string, then: string): string {
   return `node=$HOME/device-\${nonce##*-}
     command -v mknod >/dev/null || untried "the image has no mknod"
     said=$(mknod "$node" ${numbers} 2>&1) || held "$said"

@@ -9,12 +9,12 @@ export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
     promise: "An agent cannot change kernel settings in /proc.",
     protections: ["masked-paths", "user", "apparmor"],
     probes: [
-      inSandbox("send a SysRq command", toOpenProbe("/proc/sysrq-trigger")),
-      inSandbox("have the host run a program on a crash (core_pattern)", toOpenProbe("/proc/sys/kernel/core_pattern")),
-      inSandbox("change memory overcommit", toOpenProbe("/proc/sys/vm/overcommit_memory")),
-      inSandbox("reveal kernel addresses (kptr_restrict)", toOpenProbe("/proc/sys/kernel/kptr_restrict")),
-      inSandbox("allow hard links to other users' files", toOpenProbe("/proc/sys/fs/protected_hardlinks")),
-      inSandbox("change interrupt affinity", toOpenProbe("/proc/irq/default_smp_affinity")),
+      inSandbox("send a SysRq command", scriptOpen("/proc/sysrq-trigger")),
+      inSandbox("have the host run a program on a crash (core_pattern)", scriptOpen("/proc/sys/kernel/core_pattern")),
+      inSandbox("change memory overcommit", scriptOpen("/proc/sys/vm/overcommit_memory")),
+      inSandbox("reveal kernel addresses (kptr_restrict)", scriptOpen("/proc/sys/kernel/kptr_restrict")),
+      inSandbox("allow hard links to other users' files", scriptOpen("/proc/sys/fs/protected_hardlinks")),
+      inSandbox("change interrupt affinity", scriptOpen("/proc/irq/default_smp_affinity")),
     ],
   },
   {
@@ -22,9 +22,9 @@ export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
     promise: "An agent cannot read kernel memory, timers or keys in /proc.",
     protections: ["masked-paths", "user", "capabilities", "apparmor"],
     probes: [
-      inSandbox("read the kernel's memory", toReadProbe("/proc/kcore")),
-      inSandbox("read the kernel's timers", toReadProbe("/proc/timer_list")),
-      inSandbox("list keys", toReadProbe("/proc/keys")),
+      inSandbox("read the kernel's memory", scriptRead("/proc/kcore")),
+      inSandbox("read the kernel's timers", scriptRead("/proc/timer_list")),
+      inSandbox("list keys", scriptRead("/proc/keys")),
     ],
   },
   {
@@ -39,12 +39,12 @@ export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
   },
 ];
 
-function toOpenProbe(path: string): string {
+function scriptOpen(path: string): string {
   return `[ -e ${path} ] || untried "${NOT_IN_THIS_KERNEL} ${path}"
     said=$( ( : >>${path} ) 2>&1 ) && through "opened for writing"; held "$said"`;
 }
 
-function toReadProbe(path: string): string {
+function scriptRead(path: string): string {
   return `[ -e ${path} ] || untried "${NOT_IN_THIS_KERNEL} ${path}"
     said=$( { head -c 64 ${path} | wc -c; } 2>&1 )
     case $said in [1-9]*) through "$said bytes";; *) held "$said bytes";; esac`;

@@ -7,10 +7,10 @@ export const MOUNT_CLAIMS: readonly Claim[] = [
     promise: "An agent cannot mount, unmount or remount anything.",
     protections: ["user", "capabilities", "seccomp", "apparmor"],
     probes: [
-      inPerl("mount a file system", toMount("none", "/tmp", "tmpfs", 0)),
-      inPerl("mount one folder over another", toMount("/workspace", "/tmp", "", 0x1000)),
-      inPerl("remount the login's folder writable", toMount("none", "/auth", "", 0x1020)),
-      inPerl("remount the root file system writable", toMount("none", "/", "", 0x1020)),
+      inPerl("mount a file system", scriptMount("none", "/tmp", "tmpfs", 0)),
+      inPerl("mount one folder over another", scriptMount("/workspace", "/tmp", "", 0x1000)),
+      inPerl("remount the login's folder writable", scriptMount("none", "/auth", "", 0x1020)),
+      inPerl("remount the root file system writable", scriptMount("none", "/", "", 0x1020)),
       inPerl("mount one by the new mount API", 'my $type = "tmpfs"; tried(call("fsopen", $type, 0));'),
       inPerl("uncover what a mount hides", 'my $path = "/etc/passwd"; tried(call("umount2", $path, 2));'),
       inPerl("unmount the workspace", 'my $path = "/workspace"; tried(call("umount2", $path, 2));'),
@@ -38,7 +38,7 @@ export const MOUNT_CLAIMS: readonly Claim[] = [
   },
 ];
 
-function toMount(source: string, target: string, ...[type, flags]: readonly [string, number]): string {
+function scriptMount(source: string, target: string, ...[type, flags]: readonly [string, number]): string {
   return `my ($source, $target, $type) = ("${source}", "${target}", "${type}");
     tried(call("mount", $source, $target, $type, ${flags}, 0));`;
 }

@@ -1,4 +1,4 @@
-import type { Access } from "@budgie/core";
+import type { Access } from "@budgie/core/policy";
 import type { Claim, Verdict } from "../probe/claim.ts";
 import { inPerl, inSandbox, type ScriptOptions } from "../probe/in-sandbox.ts";
 import type { Ran } from "../lab/collect.ts";
@@ -36,9 +36,9 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
         [ "$size" -gt 0 ] && through "$size bytes"; held "the tool was killed"`,
         killed(128 * MIB),
       ),
-      inSandbox("use as much for files in /tmp", toFillScript("/tmp", 256), killed(128 * MIB)),
+      inSandbox("use as much for files in /tmp", scriptFill("/tmp", 256), killed(128 * MIB)),
       inPerl("use 64 MiB for 200,000 empty files", manyFiles, killed(64 * MIB)),
-      inSandbox("use 60 MiB of shared memory where 32 are allowed", toFillScript("/dev/shm", 60), killed(32 * MIB)),
+      inSandbox("use 60 MiB of shared memory where 32 are allowed", scriptFill("/dev/shm", 60), killed(32 * MIB)),
     ],
   },
   {
@@ -46,9 +46,9 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
     promise: "An agent's temporary folders have a fixed size.",
     protections: ["tmpfs-size"],
     probes: [
-      inSandbox("write more than 512 MiB to /tmp", toFillScript("/tmp", 540), killed()),
-      inSandbox("write more than 64 MiB to /var/tmp", toFillScript("/var/tmp", 80), killed()),
-      inSandbox("write more than 64 MiB to /dev/shm", toFillScript("/dev/shm", 80), killed()),
+      inSandbox("write more than 512 MiB to /tmp", scriptFill("/tmp", 540), killed()),
+      inSandbox("write more than 64 MiB to /var/tmp", scriptFill("/var/tmp", 80), killed()),
+      inSandbox("write more than 64 MiB to /dev/shm", scriptFill("/dev/shm", 80), killed()),
     ],
   },
   {
@@ -138,7 +138,7 @@ function openFiles(): string {
     through("17,000 files");`;
 }
 
-function toFillScript(folder: string, mebibytes: number): string {
+function scriptFill(folder: string, mebibytes: number): string {
   return `[ -d ${folder} ] || untried "there is no ${folder}"
     said=$(head -c ${mebibytes * MIB} /dev/zero 2>&1 >${folder}/fill) && through "${mebibytes} MiB"
     held "$said"`;

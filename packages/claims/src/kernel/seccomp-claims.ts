@@ -25,22 +25,22 @@ export const SECCOMP_CLAIMS: readonly Claim[] = [
       "An agent can open only Unix sockets and those of TCP, UDP and pings, and read its own network's routes by netlink.",
     protections: ["seccomp"],
     probes: [
-      inPerl("connect to the hypervisor (AF_VSOCK)", toSocketProbe(40, 1, 0)),
+      inPerl("connect to the hypervisor (AF_VSOCK)", scriptSocket(40, 1, 0)),
       inPerl("connect to it from a 32-bit program", callFrom32Bits),
-      inPerl("use the kernel's crypto API (AF_ALG)", toSocketProbe(38, 5, 0)),
-      inPerl("receive the host's device events (uevents)", toSocketProbe(16, 3, 15)),
-      inPerl("configure kernel subsystems (generic netlink)", toSocketProbe(16, 3, 16)),
-      inPerl("use SCTP, whose module the kernel may load", toSocketProbe(2, 1, 132)),
-      inPerl("use SCTP without its number", toSocketProbe(10, 5, 0)),
-      inPerl("use DCCP without its number", toSocketProbe(2, 6, 0)),
-      inPerl("use MPTCP", toSocketProbe(2, 1, 262)),
-      inPerl("use UDP-Lite", toSocketProbe(10, 2, 136)),
+      inPerl("use the kernel's crypto API (AF_ALG)", scriptSocket(38, 5, 0)),
+      inPerl("receive the host's device events (uevents)", scriptSocket(16, 3, 15)),
+      inPerl("configure kernel subsystems (generic netlink)", scriptSocket(16, 3, 16)),
+      inPerl("use SCTP, whose module the kernel may load", scriptSocket(2, 1, 132)),
+      inPerl("use SCTP without its number", scriptSocket(10, 5, 0)),
+      inPerl("use DCCP without its number", scriptSocket(2, 6, 0)),
+      inPerl("use MPTCP", scriptSocket(2, 1, 262)),
+      inPerl("use UDP-Lite", scriptSocket(10, 2, 136)),
     ],
   },
 ];
 
 // A kernel without the family answers 97, and one without the protocol 93 or 94.
-function toSocketProbe(family: number, type: number, protocol: number): string {
+function scriptSocket(family: number, type: number, protocol: number): string {
   return `socket(my $socket, ${family}, ${type}, ${protocol}) and through("opened");
   untried("${NOT_IN_THIS_KERNEL} such socket") if grep { $_ == $! + 0 } 93, 94, 97;
   tried(-1);`;

@@ -1,19 +1,16 @@
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { createRunTurn, type Agent, type Runner, type RunTurn } from "@budgie/core";
+import type { AgentHook } from "@budgie/core/agents";
 import {
-  createRunTurn,
   KIRO_HIDDEN_PATHS,
-  toGuardedPaths,
-  type Agent,
-  type AgentHook,
+  listGuardedPaths,
   type GuardedPath,
   type Policy,
-  type Protocol,
-  type Runner,
-  type RunTurn,
-  type TurnDependencies,
   type WorkspaceRules,
-} from "@budgie/core";
+} from "@budgie/core/policy";
+import type { Protocol } from "@budgie/core/protocol";
+import type { TurnDependencies } from "@budgie/core/turn";
 import type { FakeHome } from "./fake-home.ts";
 
 /** The host that calls are about, and its user's configuration. */
@@ -53,8 +50,8 @@ export const GUARDS: readonly AgentHook[] = [
 /** Creates the whole of budgie behind a tool call. Its agents are shells that run their prompt. */
 export function createCaller(options: CallerOptions): RunTurn {
   const { allowedRoots = [], hooks = GUARDS, host, policy = TIGHT, rules, runner, watch } = options;
-  const agents = ["reviewer", "writer"].map((name) => toAgent(name, host));
-  agents.push({ ...toAgent("guarded", host), hooks });
+  const agents = ["reviewer", "writer"].map((name) => makeAgent(name, host));
+  agents.push({ ...makeAgent("guarded", host), hooks });
   return createRunTurn({
     agents: () => agents,
     runner,
@@ -63,20 +60,20 @@ export function createCaller(options: CallerOptions): RunTurn {
     watch,
     workspaceRules: rules ?? {
       allowedRoots: allowedRoots.map((path) => ({ named: path, path })),
-      guarded: [...toGuarded(host), ...runner.guarded],
+      guarded: [...listGuarded(host), ...runner.guarded],
     },
   });
 }
 
-function toAgent(name: string, { agentsDir }: FakeHome): Agent {
+function makeAgent(name: string, { agentsDir }: FakeHome): Agent {
   const file = join(agentsDir, `${name}.json`);
   const words = { description: "Makes probes", whenToUse: "" };
   return { name, ...words, file, promptFile: undefined, writesFiles: false, model: undefined, hasModel: false };
 }
 
-function toGuarded(host: FakeHome): readonly GuardedPath[] {
+function listGuarded(host: FakeHome): readonly GuardedPath[] {
   const sessionsDir = join(host.path, ".kiro/sub-agents/sessions");
-  return toGuardedPaths({ ...host, home: host.path, sessionsDir, runtimeDir: undefined });
+  return listGuardedPaths({ ...host, home: host.path, sessionsDir, runtimeDir: undefined });
 }
 
 const runShell: Protocol = async ({ directory, prompt, session, signal }) => {

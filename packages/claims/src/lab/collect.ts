@@ -11,7 +11,7 @@ export async function collect({ exit, stderr, stdout }: AgentProcess): Promise<R
 }
 
 /** Returns a signal that aborts a program after a time, or with another signal. */
-export function within(limitMs: number, signal: AbortSignal | undefined): AbortSignal {
+export function limitSignal(limitMs: number, signal: AbortSignal | undefined): AbortSignal {
   const limit = AbortSignal.timeout(limitMs);
   return signal === undefined ? limit : AbortSignal.any([limit, signal]);
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { findAgentFiles, toSharedProjections, type Projection } from "@budgie/core";
-import { DATABASE } from "@budgie/runner-docker/lab";
+import type { Projection } from "@budgie/core";
+import { findAgentFiles, listSharedProjections } from "@budgie/protocols/kiro";
+import { DATABASE } from "@budgie/sandbox/login";
 import { loadSqlite } from "@budgie/store";
 
 /** A fake home of a user, so that probes read nothing of the real user's. */
@@ -71,7 +72,7 @@ export async function createFakeHome(path: string): Promise<FakeHome> {
   for (const [name, content] of Object.entries({ ...SHOWN, ...canaries })) {
     const file = join(path, name);
     await mkdir(dirname(file), { recursive: true });
-    const text = name === SETTINGS ? toSettings(content) : content;
+    const text = name === SETTINGS ? buildSettings(content) : content;
     if (file !== database) await writeFile(file, `${text}\n`, { mode: name in SHOWN ? 0o644 : 0o600 });
   }
   const login = { access: canary("access"), refresh: canary("refresh"), registration: canary("registration") };
@@ -90,13 +91,13 @@ export async function createFakeHome(path: string): Promise<FakeHome> {
 }
 
 /** Returns the user's settings of MCP servers, which are read for every agent that has some. */
-function toSettings(secret: string): string {
+function buildSettings(secret: string): string {
   return JSON.stringify({ mcpServers: { own: { command: "own", env: { SECRET: secret } } } });
 }
 
 /** Returns the files of the home that a Kiro agent's turn is shown. */
-export function toProjections({ agentsDir, path, promptsDir }: FakeHome): readonly Projection[] {
-  const shared = toSharedProjections(path, promptsDir);
+export function listProjections({ agentsDir, path, promptsDir }: FakeHome): readonly Projection[] {
+  const shared = listSharedProjections(path, promptsDir);
   // An agent file that names everything it can.
   const named = [".kiro/**", ...SECRET_PATHS].map((name) => {
     return { uri: `file://~/${name}`, path: `~/${name}`, of: "resources" } as const;

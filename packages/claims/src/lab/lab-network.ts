@@ -4,7 +4,7 @@ import { createServer, isIP, isIPv4, type AddressInfo, type Server, type Socket 
 import { networkInterfaces } from "node:os";
 import type { EgressPolicy } from "@budgie/core";
 import type { EgressProxy, Lookup, ResolvedAddress } from "@budgie/egress";
-import { answerNaively } from "./naive-server.ts";
+import { answerNaively } from "./answer-naively.ts";
 import { createRebindingTrap, type RebindingTrap } from "./rebinding-trap.ts";
 
 /** Servers in this process and names that resolve to them: the targets of network probes. */
@@ -98,7 +98,7 @@ export async function createLabNetwork(): Promise<LabNetwork> {
     unanswered += 1;
     return new Promise(() => undefined);
   };
-  const policy = toPolicy(webPort, Object.values(traps));
+  const policy = buildPolicy(webPort, Object.values(traps));
   const other = { host: "other.test", port: webPort, address: "127.0.0.2", from: "the lab" };
   return {
     canary,
@@ -146,7 +146,7 @@ async function createTraps(
   };
 }
 
-function toPolicy(port: number, traps: readonly RebindingTrap[]): EgressPolicy {
+function buildPolicy(port: number, traps: readonly RebindingTrap[]): EgressPolicy {
   const from = "the lab";
   const names = [
     ...Object.keys(PRIVATE_NAMES),

@@ -4,19 +4,19 @@ import { basename, join } from "node:path";
 import { Transform } from "node:stream";
 import {
   createSessionId,
-  KIRO_HIDDEN_PATHS,
   type Agent,
   type Command,
-  type Protocol,
   type Runner,
   type RunnerSession,
   type SessionId,
 } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS } from "@budgie/core/policy";
+import { TurnEvents, type Protocol } from "@budgie/core/protocol";
 import { startAddressServer, type AddressServer } from "./address-server.ts";
-import { collect, within, type Ran } from "./collect.ts";
+import { collect, limitSignal, type Ran } from "./collect.ts";
 import type { FakeHome } from "./fake-home.ts";
 import type { LabNetwork } from "./lab-network.ts";
-import { EXCESSES, toExcessiveServer, toScriptedServer } from "./scripted-server.ts";
+import { EXCESSES, excessiveServer, scriptedServer } from "./scripted-server.ts";
 
 /** Wraps a protocol like budgie, so that an agent gets the MCP servers of its file that a configuration file allows. */
 export type ServeAgents = (protocol: Protocol, place: ServingPlace) => Protocol;
@@ -55,7 +55,7 @@ export type ServedAgent = {
   readonly run: (argv: Command["argv"], options?: { readonly directory?: string | undefined }) => Promise<Ran>;
 };
 
-type Parts = {
+type Dependencies = {
   readonly serveAgents: ServeAgents | undefined;
   readonly host: FakeHome;
   readonly runner: Runner;
@@ -71,7 +71,7 @@ export const NO_SERVERS = "this engine's sandboxes have no MCP servers";
 const TOOLS = ["open", "run", "unlisted", "unnamed", "disabled"];
 
 /** Creates the agents. Their servers start with the first programs that they run. */
-export async function createLabServers(parts: Parts): Promise<LabServers> {
+export async function createLabServers(parts: Dependencies): Promise<LabServers> {
   const far = await startAddressServer();
   parts.keep(far);
   const create = async (name: string): Promise<ServedAgent> => {
@@ -87,9 +87,9 @@ export async function createLabServers(parts: Parts): Promise<LabServers> {
   };
 }
 
-async function createHostile(parts: Parts): Promise<HostileAgent> {
+async function createHostile(parts: Dependencies): Promise<HostileAgent> {
   const heard = new Map<string, number>();
-  const mcpServers = Object.fromEntries(EXCESSES.map((excess) => [excess, toExcessiveServer(excess)]));
+  const mcpServers = Object.fromEntries(EXCESSES.map((excess) => [excess, excessiveServer(excess)]));
   const mcp = Object.fromEntries(EXCESSES.map((excess) => [excess, {}]));
   const runner = countOutput(parts.runner, heard);
   const agent = await createAgent("hostile", { mcp, mcpServers, tools: ["@*"] }, { ...parts, runner });
@@ -124,7 +124,7 @@ function countOutput(runner: Runner, heard: Map<string, number>): Runner {
 
 type AgentSetting = { readonly mcp: object; readonly mcpServers: object; readonly tools: readonly string[] };
 
-async function createAgent(name: string, { mcp, mcpServers, tools }: AgentSetting, parts: Parts) {
+async function createAgent(name: string, { mcp, mcpServers, tools }: AgentSetting, parts: Dependencies) {
   const { host, network, runner, serveAgents } = parts;
   if (serveAgents === undefined) throw new Error("nothing here gives an agent MCP servers");
   const file = join(host.agentsDir, `${name}.json`);
@@ -150,8 +150,10 @@ async function createAgent(name: string, { mcp, mcpServers, tools }: AgentSettin
   const place = { home: host.path, stateDir: host.stateDir, configFile, runner: { ...runner, openSession } };
   const serve = serveAgents(runProgram, place);
   const runTurn: ServedAgent["run"] = async (argv, { directory = host.project } = {}) => {
-    const turn = { agent: { name, file } as Agent, session, directory, resume: false, timeoutMs: TURN_LIMIT_MS };
-    const call = { ...turn, prompt: JSON.stringify(argv), signal: within(TURN_LIMIT_MS, parts.signal) };
+    const agent = { name, file } as Agent;
+    const events = new TurnEvents();
+    const turn = { agent, session, directory, resume: false, timeoutMs: TURN_LIMIT_MS, events };
+    const call = { ...turn, prompt: JSON.stringify(argv), signal: limitSignal(TURN_LIMIT_MS, parts.signal) };
     return JSON.parse((await serve(call)).response) as Ran;
   };
   let first: Promise<Ran> | undefined;
@@ -167,14 +169,14 @@ async function createAgent(name: string, { mcp, mcpServers, tools }: AgentSettin
 // The servers start with the first turn.
 const TURN_LIMIT_MS = 90_000;
 
-type EntryParts = Pick<Parts, "host" | "network"> & { readonly evidence: string; readonly far: AddressServer };
+type EntryParts = Pick<Dependencies, "host" | "network"> & { readonly evidence: string; readonly far: AddressServer };
 
 /** Creates the entries of an agent's servers, the configuration that allows some of their tools, and their secrets. */
 async function createEntries({ evidence, far, host, network: { webPort } }: EntryParts) {
   const canary = (of: string): string => `canary-server-${of}-${randomUUID()}`;
   const [variable, header, token] = [canary("variable"), canary("header"), canary("token")];
   const scripted = {
-    ...toScriptedServer(TOOLS, { EVIDENCE: evidence, SECRET: variable }),
+    ...scriptedServer(TOOLS, { EVIDENCE: evidence, SECRET: variable }),
     disabledTools: ["disabled"],
   };
   const login = { url: far.urlOf({ header: "authorization", value: `Bearer ${token}`, evidence }) };

@@ -5,10 +5,6 @@ import { join } from "node:path";
 import {
   createOwner,
   createSessionId,
-  openChildFolder,
-  KIRO_HIDDEN_PATHS,
-  watchExecutablePaths,
-  type Access,
   type Command,
   type EgressPolicy,
   type Projection,
@@ -16,25 +12,22 @@ import {
   type RunnerSession,
   type RunTurn,
   type SessionId,
-  type TurnDependencies,
 } from "@budgie/core";
-import type { Credentials, DockerRunnerOptions } from "@budgie/runner-docker";
-import {
-  createDockerRunner,
-  createKiroLogin,
-  sharesNetwork,
-  type HostEnvironment,
-  type LookInto,
-  type Weaker,
-} from "@budgie/runner-docker/lab";
+import { watchExecutablePaths } from "@budgie/core/changes";
+import { KIRO_HIDDEN_PATHS, type Access } from "@budgie/core/policy";
+import type { TurnDependencies } from "@budgie/core/turn";
+import { openChildFolder } from "@budgie/core/walk";
+import { createKiroLogin } from "@budgie/sandbox/login";
+import type { Credentials } from "@budgie/sandbox/profile";
 import { createCaller, WRITING } from "./caller.ts";
-import { collect, within, type Ran } from "./collect.ts";
+import { collect, limitSignal, type Ran } from "./collect.ts";
 import { createLabNetwork, startLabProxy, type LabNetwork } from "./lab-network.ts";
-import { createFakeHome, toProjections, type FakeHome } from "./fake-home.ts";
+import { createFakeHome, listProjections, type FakeHome } from "./fake-home.ts";
 import { createLabServers, type LabServers, type ServeAgents } from "./lab-servers.ts";
+import type { Target } from "./target.ts";
 import { startVictim, type Victim } from "./victim.ts";
 
-/** The place where probes run: the real runner with its real security profile, and a fake host. */
+/** The place where probes run: a real runner with its real security profile, and a fake host. */
 export type Lab = AsyncDisposable & {
   /** The lab's own temporary folder, which contains all its files */
   readonly root: string;
@@ -49,8 +42,7 @@ export type Lab = AsyncDisposable & {
   readonly network: LabNetwork;
   /** Another session of the same user */
   readonly other: RunnerSession;
-  /** The environment in which the engine is looked up */
-  readonly engine: Pick<LabOptions, "home" | "hostEnv">;
+  readonly target: Target;
   /** A string in budgie's own environment */
   readonly environmentSecret: string;
   /** Opens a session of a separate runner */
@@ -70,11 +62,11 @@ export type Lab = AsyncDisposable & {
   /** Creates an empty directory, as a probe's own workspace. */
   readonly makeDirectory: () => Promise<string>;
   /** Runs a program to its end in a turn of its own, like an agent. */
-  readonly run: (argv: Command["argv"], options?: TurnOptions) => Promise<Ran>;
+  readonly run: (argv: Command["argv"], options?: AttemptOptions) => Promise<Ran>;
 };
 
 /** The differences of a lab turn from an agent's. */
-export type TurnOptions = {
+export type AttemptOptions = {
   /** Defaults to the attacker's session */
   readonly session?: RunnerSession;
   /** Defaults to the lab's workspace */
@@ -100,14 +92,13 @@ export type WriterOptions = {
 export type OpenOptions = {
   readonly id?: SessionId;
   readonly credentials?: Credentials;
-  readonly hostEnv?: HostEnvironment;
-  readonly lookInto?: LookInto;
+  /** Defaults to the lab's */
+  readonly target?: Target;
 };
 
-/** The runner options that select the engine and the image. */
-export type LabOptions = Pick<DockerRunnerOptions, "caFile" | "image" | "limits" | "runtime" | "upstreamProxy"> & {
-  readonly home: string;
-  readonly hostEnv: NodeJS.ProcessEnv;
+export type LabOptions = {
+  /** The runner to attack */
+  readonly target: Target;
   /** The part of the login that sandboxes get; default all of it */
   readonly credentials?: Credentials | undefined;
   /** Gives agents their MCP servers; without it, probes about servers are `untried` */
@@ -116,13 +107,8 @@ export type LabOptions = Pick<DockerRunnerOptions, "caFile" | "image" | "limits"
   readonly signal?: AbortSignal | undefined;
 };
 
-// Accepts an engine without these protections: the probes show what is missing, and no agent runs.
-const ANY: readonly Weaker[] = ["limits", "seccomp", "ulimits"];
-
 // A probe's turn usually takes a fraction of a second.
 const TURN_LIMIT_MS = 30_000;
-
-type RunnerOptions = Partial<LabOptions> & Pick<OpenOptions, "lookInto">;
 
 /** Replacements for parts of the product. */
 type LabParts = { readonly startProxy?: typeof startLabProxy };
@@ -152,7 +138,7 @@ export async function createLab(options: LabOptions, parts: LabParts = { startPr
 }
 
 async function fillLab(
-  { credentials: common, serveAgents, startProxy, ...options }: LabOptions & LabParts,
+  { credentials: common, serveAgents, signal: aborting, startProxy, target: attacked }: LabOptions & LabParts,
   root: string,
   undo: (() => Promise<void>)[],
 ): Promise<Omit<Lab, keyof AsyncDisposable>> {
@@ -161,19 +147,15 @@ async function fillLab(
   const environmentSecret = putIntoEnvironment(undo);
   const owner = createOwner({ stateDir });
   undo.push(() => owner.release());
-  const network = toReachable(await createLabNetwork(), options.runtime);
+  const network = withReachable(await createLabNetwork(), attacked);
   undo.push(() => network[Symbol.asyncDispose]());
   const createRunner = async (
-    { credentials = common, lookInto, ...others }: RunnerOptions = {},
+    { credentials = common, target = attacked }: Pick<OpenOptions, "credentials" | "target"> = {},
     own = owner,
   ): Promise<Runner> => {
     const login = createKiroLogin({ dataDir: host.kiroDataDir, credentials });
-    const known = { owner: own, stateDir, login };
     const proxy = startProxy && { startProxy: () => startProxy(network) };
-    const created = await createDockerRunner(
-      { ...options, ...others, ...known, acceptWeaker: ANY },
-      { ...proxy, lookInto },
-    );
+    const created = await target.createRunner({ owner: own, stateDir, login, ...proxy });
     undo.push(() => created.close());
     return created;
   };
@@ -192,10 +174,10 @@ async function fillLab(
     session,
     network,
     other,
-    engine: options,
+    target: attacked,
     environmentSecret,
     async open({ id = createSessionId(), ...others } = {}) {
-      options.signal?.throwIfAborted();
+      aborting?.throwIfAborted();
       const own = createOwner({ stateDir });
       undo.push(() => own.release());
       return (await createRunner(others, own)).openSession(id);
@@ -204,8 +186,8 @@ async function fillLab(
     callForProject: createCaller({ runner, host, allowedRoots: [host.project] }),
     callWriter: ({ beforeOpening = () => undefined } = {}) =>
       createCaller({ runner, host, policy: WRITING, watch: createTamperedWatch(beforeOpening) }),
-    victim: () => (victim ??= startVictim(other, host.otherProject, toAccess(network.otherPolicy))),
-    servers: () => (servers ??= createLabServers({ serveAgents, host, runner, network, keep, signal: options.signal })),
+    victim: () => (victim ??= startVictim(other, host.otherProject, accessWith(network.otherPolicy))),
+    servers: () => (servers ??= createLabServers({ serveAgents, host, runner, network, keep, signal: aborting })),
     keep,
     async makeDirectory() {
       const directory = join(root, `directory-${++directories}`);
@@ -216,10 +198,10 @@ async function fillLab(
       const { limitMs = TURN_LIMIT_MS, login, protectedPaths } = turn;
       // Concurrent turns of one session share its policy.
       const policy = own === other ? network.otherPolicy : network.policy;
-      const access = { ...toAccess(policy), ...turn.access };
-      const shown = [...toProjections(host), ...projections];
+      const access = { ...accessWith(policy), ...turn.access };
+      const shown = [...listProjections(host), ...projections];
       const command: Command = { argv, env, projections: shown, login, hidden: KIRO_HIDDEN_PATHS };
-      const signal = within(limitMs, options.signal);
+      const signal = limitSignal(limitMs, aborting);
       return collect(await own.start(command, { directory, access, protectedPaths, input: "", signal }));
     },
   };
@@ -241,13 +223,13 @@ function putIntoEnvironment(undo: (() => Promise<void>)[]): string {
   return secret;
 }
 
-/** Returns the network with a policy that the runtime can keep, so that all other claims can be tried. */
-function toReachable(network: LabNetwork, runtime: string | undefined): LabNetwork {
-  if (sharesNetwork(runtime)) return network;
+/** Returns the network with a policy that the target can keep, so that all other claims can be tried. */
+function withReachable(network: LabNetwork, { hasProxy }: Target): LabNetwork {
+  if (hasProxy) return network;
   const none: EgressPolicy = { mode: "none", hosts: [] };
   return { ...network, policy: none, otherPolicy: none };
 }
 
-function toAccess(egress: EgressPolicy): Access {
+function accessWith(egress: EgressPolicy): Access {
   return { workspace: "rw", egress, limits: {} };
 }

@@ -2,7 +2,7 @@
  * Returns the entry of an MCP server that any image with Perl can run. Its tool `run` runs a program; the arguments and the output are in
  * hexadecimal. Every other tool answers with the evidence and the tool's name.
  */
-export function toScriptedServer(tools: readonly string[], env: Readonly<Record<"EVIDENCE" | "SECRET", string>>) {
+export function scriptedServer(tools: readonly string[], env: Readonly<Record<"EVIDENCE" | "SECRET", string>>) {
   return { command: "perl", args: ["-e", START + PROGRAM, ...tools], env };
 }
 
@@ -10,7 +10,7 @@ export function toScriptedServer(tools: readonly string[], env: Readonly<Record<
 export const EXCESSES = ["lines", "message", "tools", "progress"] as const;
 
 /** Returns the entry of an MCP server that sends too much of one kind: too many tools in its list, else once its tool `go` is called. */
-export function toExcessiveServer(excess: (typeof EXCESSES)[number]) {
+export function excessiveServer(excess: (typeof EXCESSES)[number]) {
   return { command: "perl", args: ["-e", START + EXCESSIVE, excess] };
 }
 

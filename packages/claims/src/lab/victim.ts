@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import type { Access, AgentProcess, RunnerSession } from "@budgie/core";
+import type { AgentProcess, RunnerSession } from "@budgie/core";
+import type { Access } from "@budgie/core/policy";
 
 /** A turn of another session that holds a secret in every place from which one could be stolen. */
 export type Victim = {

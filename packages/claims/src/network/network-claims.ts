@@ -28,14 +28,14 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
     promise: "An agent can reach network addresses only through the proxy.",
     protections: ["own-network"],
     probes: [
-      toProbe("connect to an address over TCP", `aim(\\&tcp, at(443, "${NOBODY.address}"), "hello");`),
-      toProbe("connect to its SSH port", `aim(\\&tcp, at(22, "${NOBODY.address}"), "");`),
-      toProbe("send it a datagram", `aim(\\&udp, at(443, "${NOBODY.address}"), "hello");`),
-      toProbe("ping it", `aim(\\&ping, at(0, "${NOBODY.address}"));`),
-      toProbe("connect over IPv6", `aim(\\&tcp, at(443, "${NOBODY.address6}"), "hello");`),
-      toProbe("send a datagram over IPv6", `aim(\\&udp, at(443, "${NOBODY.address6}"), "hello");`),
-      toProbe("reach a link-local IPv6 neighbour", `aim(\\&tcp, at(443, "fe80::7", $_), "hello") for 1;`),
-      toProbe("reach it by an IPv4-mapped IPv6 address", `aim(\\&tcp, at(443, "::ffff:c633:6407"), "hello");`),
+      makeProbe("connect to an address over TCP", `aim(\\&tcp, at(443, "${NOBODY.address}"), "hello");`),
+      makeProbe("connect to its SSH port", `aim(\\&tcp, at(22, "${NOBODY.address}"), "");`),
+      makeProbe("send it a datagram", `aim(\\&udp, at(443, "${NOBODY.address}"), "hello");`),
+      makeProbe("ping it", `aim(\\&ping, at(0, "${NOBODY.address}"));`),
+      makeProbe("connect over IPv6", `aim(\\&tcp, at(443, "${NOBODY.address6}"), "hello");`),
+      makeProbe("send a datagram over IPv6", `aim(\\&udp, at(443, "${NOBODY.address6}"), "hello");`),
+      makeProbe("reach a link-local IPv6 neighbour", `aim(\\&tcp, at(443, "fe80::7", $_), "hello") for 1;`),
+      makeProbe("reach it by an IPv4-mapped IPv6 address", `aim(\\&tcp, at(443, "::ffff:c633:6407"), "hello");`),
     ],
   },
   {
@@ -44,9 +44,9 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
     protections: ["own-network"],
     probes: [
       ...Object.entries(METADATA).map(([whose, address]) =>
-        toProbe(`ask the metadata service of ${whose}`, `aim(\\&tcp, at(80, "${address}"), ${GET});`),
+        makeProbe(`ask the metadata service of ${whose}`, `aim(\\&tcp, at(80, "${address}"), ${GET});`),
       ),
-      toProbe("resolve the name of one", toLookup("metadata.google.internal")),
+      makeProbe("resolve the name of one", scriptLookup("metadata.google.internal")),
     ],
   },
   {
@@ -55,20 +55,20 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
     protections: ["own-network", "name-files"],
     probes: [
       ...["udp", "tcp"].flatMap((how) => [
-        toProbe(`query its own resolver (${how})`, `${toQuery(how)} ask_resolvers();`),
-        toProbe(`query the engine's resolver (${how})`, `${toQuery(how)} ask(at(53, "127.0.0.11")); held("$!");`),
-        toProbe(
+        makeProbe(`query its own resolver (${how})`, `${scriptQuery(how)} ask_resolvers();`),
+        makeProbe(`query the engine's resolver (${how})`, `${scriptQuery(how)} ask(at(53, "127.0.0.11")); held("$!");`),
+        makeProbe(
           `query any other DNS server (${how})`,
-          `${toQuery(how)} aim($how, at(53, "${NOBODY.resolver}"), $query);`,
+          `${scriptQuery(how)} aim($how, at(53, "${NOBODY.resolver}"), $query);`,
         ),
-        toProbe(`query this machine (${how})`, ({ network }) => {
+        makeProbe(`query this machine (${how})`, ({ network }) => {
           const [own] = network.addresses;
           return own === undefined
             ? 'untried("this machine has no address");'
-            : `${toQuery(how)} aim($how, at(53, "${own.address}"), $query);`;
+            : `${scriptQuery(how)} aim($how, at(53, "${own.address}"), $query);`;
         }),
       ]),
-      toProbe("look up a name by the C library", toLookup("secret.budgie.test")),
+      makeProbe("look up a name by the C library", scriptLookup("secret.budgie.test")),
     ],
   },
   {
@@ -76,38 +76,38 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
     promise: "An agent cannot reach services of this machine or see its network.",
     protections: ["own-network"],
     probes: [
-      toServiceProbe("connect to a service on every address", ({ addresses, everywhere }) =>
+      makeServiceProbe("connect to a service on every address", ({ addresses, everywhere }) =>
         addresses.map(({ address }) => `tcp(at(${everywhere.tcp}, "${address}"), "")`),
       ),
-      toServiceProbe("send it a datagram on every address", ({ addresses, everywhere }) =>
+      makeServiceProbe("send it a datagram on every address", ({ addresses, everywhere }) =>
         addresses
           .filter(({ family }) => family === 4)
           .map(({ address }) => `udp(at(${everywhere.udp}, "${address}"), "hello")`),
       ),
-      toServiceProbe("connect to it on the loopback", ({ everywhere }) => [
+      makeServiceProbe("connect to it on the loopback", ({ everywhere }) => [
         `tcp(at(${everywhere.tcp}, "127.0.0.1"), "")`,
         `tcp(at(${everywhere.tcp}, "0.0.0.0"), "")`,
       ]),
-      toServiceProbe("connect to a service that listens only on the loopback", ({ onLoopback }) => [
+      makeServiceProbe("connect to a service that listens only on the loopback", ({ onLoopback }) => [
         `tcp(at(${onLoopback.tcp}, "127.0.0.1"), "")`,
         `tcp(at(${onLoopback.tcp}, "0.0.0.0"), "")`,
         `tcp(at(${onLoopback.tcp}, "::ffff:7f00:1"), "")`,
       ]),
-      toServiceProbe("send it a datagram there", ({ onLoopback }) => [
+      makeServiceProbe("send it a datagram there", ({ onLoopback }) => [
         `udp(at(${onLoopback.udp}, "127.0.0.1"), "hello")`,
       ]),
-      toProbe("be in the machine's network", () => {
+      makeProbe("be in the machine's network", () => {
         const own = process.platform === "linux" ? readlinkSync("/proc/self/ns/net") : randomUUID();
         return `my $own = readlink("/proc/self/ns/net") // untried("$!");
           $own eq "${own}" ? through($own) : held("it is another: $own");`;
       }),
-      toProbe(
+      makeProbe(
         "find a network interface",
         `open(my $list, "<", "/proc/net/dev") or untried("$!");
         my @cards = grep { $_ ne "lo" } map { /^\\s*([^:\\s]+):/ ? $1 : () } <$list>;
         @cards ? through("@cards") : held("there is none");`,
       ),
-      toProbe(
+      makeProbe(
         "find a route out",
         `my @routes;
         for my $file ("/proc/net/route", "/proc/net/ipv6_route") {
@@ -116,7 +116,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
         }
         @routes ? through($routes[0]) : held("there is none");`,
       ),
-      toProbe(
+      makeProbe(
         "find a listening port besides the proxy's",
         `my @ports;
         for my $file ("/proc/net/tcp", "/proc/net/tcp6", "/proc/net/udp", "/proc/net/udp6") {
@@ -129,12 +129,12 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
   },
 ];
 
-function toProbe(name: string, script: string | ((lab: Lab) => string)): Probe {
+function makeProbe(name: string, script: string | ((lab: Lab) => string)): Probe {
   return inPerl(name, (lab) => NETWORK_PRELUDE + (typeof script === "string" ? script : script(lab)));
 }
 
-function toServiceProbe(name: string, toAttempts: (network: Lab["network"]) => readonly string[]): Probe {
-  return toProbe(name, ({ network }) => {
+function makeServiceProbe(name: string, toAttempts: (network: Lab["network"]) => readonly string[]): Probe {
+  return makeProbe(name, ({ network }) => {
     const attempts = toAttempts(network).map(
       (attempt) => `$got = ${attempt}; $why = "$!";
         through("it answered") if index($got // "", "${network.canary}") >= 0;
@@ -145,14 +145,14 @@ function toServiceProbe(name: string, toAttempts: (network: Lab["network"]) => r
 }
 
 /** Returns a script that looks up a name, but only if no query can leave or a test plays the DNS server. */
-function toLookup(name: string): string {
+function scriptLookup(name: string): string {
   return `my @servers = map { /^nameserver\\s+(\\S+)/ ? $1 : () } do { open(my $f, "<", "/etc/resolv.conf"); <$f> };
     unless (defined $played) { for (@servers) { through("there is a way to $_") if !/^127\\./ && way(at(53, $_)) } }
     my $found = gethostbyname("${name}");
     defined $found ? through(inet_ntoa($found)) : held("it has no address");`;
 }
 
-function toQuery(how: string): string {
+function scriptQuery(how: string): string {
   return `my $how = \\&${how};
     my $query = pack("n6", 4711, 0x0100, 1, 0, 0, 0) . "\\x06secret\\x06budgie\\x04test\\x00" . pack("n2", 1, 1);
     $query = pack("n", length $query) . $query if $how == \\&tcp;

@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSessionId } from "@budgie/core";
 import type { Claim, Verdict } from "../probe/claim.ts";
-import { toProxyProbe, plain, tunnel } from "./proxy-attack.ts";
+import { makeProxyProbe, plain, tunnel } from "./make-proxy-probe.ts";
 import { eventually } from "../lab/eventually.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
 import type { Ran } from "../lab/collect.ts";
@@ -23,7 +23,7 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
       ),
       inPerl("use another session's by its path on the host", async (lab) => {
         await lab.victim();
-        return toSocketSearch(`${lab.root}/own/sockets/*/*/s`, lab.network);
+        return scriptSocketSearch(`${lab.root}/own/sockets/*/*/s`, lab.network);
       }),
       inSandbox("read budgie's state", ({ root }) => {
         return `said=$(ls "${root}/own/sockets" 2>&1) && through "$said"; held "$said"`;
@@ -35,7 +35,7 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
     promise: "An agent shares no network with another session.",
     protections: ["own-network"],
     probes: [
-      toProxyProbe({
+      makeProxyProbe({
         name: "use another session's proxy",
         async toAttacks(port, lab) {
           await lab.victim();
@@ -54,7 +54,10 @@ export const PROXY_SOCKET_CLAIMS: readonly Claim[] = [
 ];
 
 /** Returns a Perl script that asks every proxy socket of a pattern for the other session's host. */
-export function toSocketSearch(pattern: string, { canary, webPort }: Pick<LabNetwork, "canary" | "webPort">): string {
+export function scriptSocketSearch(
+  pattern: string,
+  { canary, webPort }: Pick<LabNetwork, "canary" | "webPort">,
+): string {
   return `use Socket;
     my @sockets = glob "${pattern}";
     for my $path (@sockets) {
@@ -75,7 +78,7 @@ const FLOOD_LIMIT_MS = 90_000;
 async function flood(lab: Lab): Promise<Verdict> {
   const session = await lab.runner.openSession(createSessionId());
   const directory = await lab.makeDirectory();
-  const flooding = lab.run(["perl", "-e", toFlood(lab)], { session, directory, limitMs: FLOOD_LIMIT_MS });
+  const flooding = lab.run(["perl", "-e", scriptFlood(lab)], { session, directory, limitMs: FLOOD_LIMIT_MS });
   try {
     await Promise.race([eventually(() => existsSync(join(directory, "full")), FLOOD_LIMIT_MS), flooding]);
     const others = await askAllowed(lab, {});
@@ -98,7 +101,7 @@ async function flood(lab: Lab): Promise<Verdict> {
 }
 
 /** Returns a script that drops most of its connections at once, some in the middle of a request, and keeps the last. */
-function toFlood({ network: { webPort } }: Lab): string {
+function scriptFlood({ network: { webPort } }: Lab): string {
   const host = `allowed.test:${webPort}`;
   return `use Socket;
     # A connection may be reset before its first byte.

@@ -1,6 +1,6 @@
-import { toProxyProbe, plain, tunnel, type Attack } from "./proxy-attack.ts";
+import { makeProxyProbe, plain, tunnel, type Attack } from "./make-proxy-probe.ts";
 import type { Claim, Probe } from "../probe/claim.ts";
-import { toClientHello } from "./client-hello.ts";
+import { buildClientHello } from "./build-client-hello.ts";
 import type { LabNetwork } from "../lab/lab-network.ts";
 
 const ROUNDS = 4;
@@ -11,15 +11,15 @@ export const REBINDING_CLAIMS: readonly Claim[] = [
     promise: "The proxy connects to the address that it checked, whatever the name resolves to later.",
     protections: ["egress-proxy"],
     probes: [
-      toProbe("rebind a checked name to the loopback", "onLoopback"),
-      toProbe("rebind one to this machine's other addresses, including the engine's gateway", "onMachine"),
+      makeProbe("rebind a checked name to the loopback", "onLoopback"),
+      makeProbe("rebind one to this machine's other addresses, including the engine's gateway", "onMachine"),
     ],
   },
 ];
 
 /** Creates a probe that requests the name repeatedly. The trap's own count of connections decides, not the agent's view. */
-function toProbe(name: string, where: keyof LabNetwork["traps"]): Probe {
-  const asking = toProxyProbe({ name, toAttacks: (_, { network }) => toAttacks(network.traps[where]) });
+function makeProbe(name: string, where: keyof LabNetwork["traps"]): Probe {
+  const asking = makeProxyProbe({ name, toAttacks: (_, { network }) => planAttacks(network.traps[where]) });
   return {
     name,
     async attempt(lab) {
@@ -40,8 +40,8 @@ function toProbe(name: string, where: keyof LabNetwork["traps"]): Probe {
 }
 
 /** Returns rounds in which each kind of request gets both answers first. */
-function toAttacks({ host, port }: { readonly host: string; readonly port: number }): readonly Attack[] {
+function planAttacks({ host, port }: { readonly host: string; readonly port: number }): readonly Attack[] {
   const authority = `${host}:${port}`;
-  const [tls, http] = [tunnel(authority, toClientHello([host])), tunnel(authority)];
+  const [tls, http] = [tunnel(authority, buildClientHello([host])), tunnel(authority)];
   return Array.from({ length: ROUNDS }, () => [tls, tls, plain(authority), plain(authority), http]).flat();
 }

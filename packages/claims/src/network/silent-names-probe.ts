@@ -14,7 +14,7 @@ async function lookUpSilentNames(lab: Lab): Promise<Verdict> {
   const session = await lab.runner.openSession(createSessionId());
   const another = await lab.runner.openSession(createSessionId());
   const directory = await lab.makeDirectory();
-  const ask = ["perl", "-e", toQuestions(lab)] as const;
+  const ask = ["perl", "-e", scriptQuestions(lab)] as const;
   const asking = Promise.all([lab.run(ask, { session, directory }), lab.run(ask, { session: another, directory })]);
   const isFull = (): boolean => lab.network.unanswered() - before >= 2;
   try {
@@ -35,7 +35,7 @@ async function lookUpSilentNames(lab: Lab): Promise<Verdict> {
   }
 }
 
-function toQuestions({ network: { webPort } }: Lab): string {
+function scriptQuestions({ network: { webPort } }: Lab): string {
   return `use Socket;
     my @kept;
     for (1 .. 8) {

@@ -8,6 +8,8 @@ export type Claim = {
   readonly promise: string;
   /** The protections that must all be removed for every probe to get through */
   readonly protections: readonly Protection[];
+  /** True if only a container engine could break it, so that there is nothing to attack without one; default false */
+  readonly isOfEngine?: boolean;
   readonly probes: readonly Probe[];
 };
 

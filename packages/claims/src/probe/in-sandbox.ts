@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import type { Command, Exit } from "@budgie/core";
 import type { Probe, Verdict } from "./claim.ts";
 import type { Ran } from "../lab/collect.ts";
-import type { Lab, TurnOptions } from "../lab/lab.ts";
+import type { Lab, AttemptOptions } from "../lab/lab.ts";
 import { PERL_PRELUDE } from "./perl-prelude.ts";
 
 /** The detail of a Perl probe's verdict if the image has no Perl. */
 export const NO_PERL = "the image has no perl";
 
 /** The options of a script's turn. */
-export type ScriptOptions = TurnOptions & {
+export type ScriptOptions = AttemptOptions & {
   /** Judges a turn that ended without a report */
   readonly silent?: (ran: Ran) => Verdict | undefined;
 };
@@ -17,14 +17,14 @@ export type ScriptOptions = TurnOptions & {
 /** A script, or a function that creates it from the lab, together with further options of its turn. */
 type Script = string | ((lab: Lab) => Text | Promise<Text>);
 
-type Text = string | (TurnOptions & { readonly script: string });
+type Text = string | (AttemptOptions & { readonly script: string });
 
 /**
  * Creates a probe from a `/bin/sh` script that runs like an agent. The script calls `held WHY`, `through EVIDENCE` or
  * `untried WHY` exactly once, outside subshells. Anything else is `untried`.
  */
 export function inSandbox(name: string, script: Script, options: ScriptOptions = {}): Probe {
-  return toProbe({ name, script, options }, (nonce, program) => [
+  return makeProbe({ name, script, options }, (nonce, program) => [
     "/bin/sh",
     "-c",
     SHELL_PRELUDE + program,
@@ -36,14 +36,17 @@ export function inSandbox(name: string, script: Script, options: ScriptOptions =
 /** Creates a probe from a Perl script, for system calls: `tried(call("mount", …), @reached)` reports on one. Debian and Ubuntu always have Perl. */
 export function inPerl(name: string, script: Script, options: ScriptOptions = {}): Probe {
   const start = `${SHELL_PRELUDE}command -v perl >/dev/null || untried "${NO_PERL}"\nexec perl -e "$2" "$1"`;
-  return toProbe({ name, script, options }, (nonce, program) => {
+  return makeProbe({ name, script, options }, (nonce, program) => {
     return ["/bin/sh", "-c", start, "probe", nonce, PERL_PRELUDE + program];
   });
 }
 
-type Parts = { readonly name: string; readonly script: Script; readonly options: ScriptOptions };
+type ProbeSpec = { readonly name: string; readonly script: Script; readonly options: ScriptOptions };
 
-function toProbe({ name, options, script }: Parts, toArgv: (nonce: string, program: string) => Command["argv"]): Probe {
+function makeProbe(
+  { name, options, script }: ProbeSpec,
+  toArgv: (nonce: string, program: string) => Command["argv"],
+): Probe {
   const { silent, ...turn } = options;
   return {
     name,
@@ -52,7 +55,7 @@ function toProbe({ name, options, script }: Parts, toArgv: (nonce: string, progr
       const given = typeof script === "string" ? script : await script(lab);
       const { script: program, ...more } = typeof given === "string" ? { script: given } : given;
       const ran = await lab.run(toArgv(nonce, program), { ...turn, ...more });
-      return toVerdict(nonce, ran, silent?.(ran));
+      return readVerdict(nonce, ran, silent?.(ran));
     },
   };
 }
@@ -68,7 +71,7 @@ untried() { report untried "$*"; }
 
 const REPORT = /^(\S+) (held|got-through|untried) ?(.*)$/;
 
-function toVerdict(nonce: string, ran: Ran, silent: Verdict | undefined): Verdict {
+function readVerdict(nonce: string, ran: Ran, silent: Verdict | undefined): Verdict {
   const reports = ran.stdout.split("\n").filter((line) => line.startsWith(nonce));
   const [, , outcome, detail = ""] = REPORT.exec(reports.length === 1 ? (reports[0] ?? "") : "") ?? [];
   if (outcome !== undefined) return { outcome: outcome as Verdict["outcome"], detail: detail.slice(0, 300).trim() };

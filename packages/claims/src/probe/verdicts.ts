@@ -1,5 +1,6 @@
 import { BudgieError, type ErrorCode } from "@budgie/core";
 import { NO_SERVERS } from "../lab/lab-servers.ts";
+import { NO_ENGINE } from "../lab/target.ts";
 import type { Verdict } from "./claim.ts";
 
 /** The first words of a report that there is nothing to attack, with or without protections. */
@@ -35,7 +36,7 @@ export async function judgeHidden(attack: Promise<string>, evidence: string): Pr
   return verdict.outcome === "untried" && /\bover$/.test(verdict.detail) ? held("it is hidden") : verdict;
 }
 
-/** Tells whether a probe found nothing to attack. It proves nothing here, but would on a kernel or engine with that feature. */
+/** Tells whether a probe found nothing to attack. It proves nothing here, but would on a kernel, engine or runner with that feature. */
 export function isMoot({ detail, outcome }: Verdict): boolean {
-  return outcome === "untried" && (detail.startsWith(NOT_IN_THIS_KERNEL) || detail === NO_SERVERS);
+  return outcome === "untried" && (detail.startsWith(NOT_IN_THIS_KERNEL) || [NO_SERVERS, NO_ENGINE].includes(detail));
 }

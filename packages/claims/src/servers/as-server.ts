@@ -5,7 +5,7 @@ import type { Lab } from "../lab/lab.ts";
 import type { Probe } from "../probe/claim.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
 import { PERL_PRELUDE } from "../probe/perl-prelude.ts";
-import { CLIENT } from "./agent-client.ts";
+import { CLIENT } from "./as-client.ts";
 
 /** An attack that a server makes while its agent waits for it. */
 export type ServerAttack = {

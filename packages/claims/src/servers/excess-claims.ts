@@ -5,7 +5,7 @@ import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { inPerl } from "../probe/in-sandbox.ts";
 import { PERL_PRELUDE } from "../probe/perl-prelude.ts";
 import { held, through, untried } from "../probe/verdicts.ts";
-import { CLIENT } from "./agent-client.ts";
+import { CLIENT } from "./as-client.ts";
 
 export const EXCESS_CLAIMS: readonly Claim[] = [
   {
@@ -13,15 +13,15 @@ export const EXCESS_CLAIMS: readonly Claim[] = [
     promise: "budgie reads a bounded part of what an MCP server says, and answers other sessions meanwhile.",
     protections: ["server-limits"],
     probes: [
-      toLinesProbe(),
-      toCountProbe(
+      makeLinesProbe(),
+      makeCountProbe(
         "say a message of 64 MiB, as a server",
         `
           $on_bytes = sub { length $_[0] > 5 << 20 and through("its agent got more than 5 MiB") };
           my $answer = call_tool(entry("message"), "go");
           $answer =~ /"id":3/ ? held(excerpt($answer)) : untried("its agent got no answer");`,
       ),
-      toCountProbe(
+      makeCountProbe(
         "offer 20,000 tools, as a server",
         `
           my @entry = entry("tools");
@@ -31,7 +31,7 @@ export const EXCESS_CLAIMS: readonly Claim[] = [
           my $count = () = $list =~ /"name":"t\\d+"/g;
           $count > 1000 ? through("its agent has $count tools") : held("its agent has $count tools");`,
       ),
-      toCountProbe(
+      makeCountProbe(
         "report progress 100,000 times, as a server",
         `
           my $begun = 0;
@@ -60,7 +60,7 @@ const SAMPLE_MS = 5000;
 const BEGUN_BYTES = 10_000;
 
 /** Creates a probe that counts the bytes that budgie reads from an endless server. */
-function toLinesProbe(): Probe {
+function makeLinesProbe(): Probe {
   return atHostile("say lines without end, as a server", async (agent, lab) => {
     const program = `${PERL_PRELUDE}${CLIENT} alarm 20; call_tool(entry("lines"), "go");`;
     let isOver = false;
@@ -79,7 +79,7 @@ function toLinesProbe(): Probe {
 }
 
 /** Creates a probe that counts what reaches the server's agent. */
-function toCountProbe(name: string, script: string): Probe {
+function makeCountProbe(name: string, script: string): Probe {
   return atHostile(name, async ({ run }, lab) => {
     const probe = inPerl(name, CLIENT + script);
     const [verdict, isAnswered] = await Promise.all([

@@ -2,9 +2,9 @@ import { randomInt, randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Claim } from "../probe/claim.ts";
-import { toMountSearch, toSearch } from "../session/secret-claims.ts";
-import { toSocketSearch } from "../network/proxy-socket-claims.ts";
-import { asClient } from "./agent-client.ts";
+import { scriptMountSearch, scriptSearch } from "../session/secret-claims.ts";
+import { scriptSocketSearch } from "../network/proxy-socket-claims.ts";
+import { asClient } from "./as-client.ts";
 import { asServer } from "./as-server.ts";
 
 export const SERVER_PLACE_CLAIMS: readonly Claim[] = [
@@ -14,21 +14,21 @@ export const SERVER_PLACE_CLAIMS: readonly Claim[] = [
     protections: ["mounts"],
     probes: [
       asServer("find a secret of its user in any file, as a server", async (_, { host }) => {
-        return { script: toSearch(Object.values(host.canaries)) };
+        return { script: scriptSearch(Object.values(host.canaries)) };
       }),
       asServer("read its agent's workspace, as a server", async (_, lab) => {
         const directory = await lab.makeDirectory();
         const secret = `canary-workspace-${randomUUID()}`;
         await writeFile(join(directory, "secret.txt"), secret);
-        return { directory, script: toSearch([secret]) };
+        return { directory, script: scriptSearch([secret]) };
       }),
       asServer("read its agent's home, as a server", async () => {
         const secret = `canary-home-${randomUUID()}`;
         const before = `open(my $kept, ">", "$ENV{HOME}/${secret}"); print $kept "${secret}"; close $kept;`;
-        return { before, script: toSearch([secret]) };
+        return { before, script: scriptSearch([secret]) };
       }),
       asServer("have its agent's volume mounted, as a server", async ({ session }) => ({
-        script: toMountSearch(session.id),
+        script: scriptMountSearch(session.id),
       })),
     ],
   },
@@ -40,20 +40,20 @@ export const SERVER_PLACE_CLAIMS: readonly Claim[] = [
       asServer("connect to its agent, as a server", async () => {
         const secret = `canary-agent-${randomUUID()}`;
         const port = randomInt(20_000, 30_000);
-        return { before: toListener(port, secret), isPerl: true, script: toDial(port, secret) };
+        return { before: scriptListener(port, secret), isPerl: true, script: scriptDial(port, secret) };
       }),
       asServer("use its agent's way out, as a server", async (_, { network: { greeting, webPort } }) => {
         const host = `allowed.test:${webPort}`;
         const request = `GET http://${host}/ HTTP/1.1\\r\\nHost: ${host}\\r\\n\\r\\n`;
-        return { isPerl: true, script: toDial(3128, greeting, { request }) };
+        return { isPerl: true, script: scriptDial(3128, greeting, { request }) };
       }),
       asClient("connect to a port of its server", async () => {
         const secret = `canary-listener-${randomUUID()}`;
         const port = randomInt(20_000, 30_000);
-        const words = Buffer.from(["perl", "-e", toListener(port, secret)].join("\0")).toString("hex");
+        const words = Buffer.from(["perl", "-e", scriptListener(port, secret)].join("\0")).toString("hex");
         return `
           call_tool(entry("shell"), "run", '{"argv":"${words}"}') =~ /"text":"${LISTENING}"/ or untried("the server does not listen");
-          ${toDial(port, secret)}`;
+          ${scriptDial(port, secret)}`;
       }),
     ],
   },
@@ -72,7 +72,7 @@ export const SERVER_PLACE_CLAIMS: readonly Claim[] = [
       })),
       asServer("use another session's proxy socket, as a server", async (_, lab) => {
         await lab.victim();
-        return { isPerl: true, script: toSocketSearch(`${lab.root}/own/sockets/*/*/s`, lab.network) };
+        return { isPerl: true, script: scriptSocketSearch(`${lab.root}/own/sockets/*/*/s`, lab.network) };
       }),
     ],
   },
@@ -84,10 +84,10 @@ export const SERVER_PLACE_CLAIMS: readonly Claim[] = [
       asServer("connect to a service on every address of this machine, as a server", async (_, { network }) => {
         const { addresses, canary, everywhere } = network;
         const own = addresses.flatMap(({ address, family }) => (family === 4 ? [address] : []));
-        return { isPerl: true, script: toDial(everywhere.tcp, canary, { addresses: ["127.0.0.1", ...own] }) };
+        return { isPerl: true, script: scriptDial(everywhere.tcp, canary, { addresses: ["127.0.0.1", ...own] }) };
       }),
       asServer("connect to a service on this machine's loopback, as a server", async (_, { network }) => {
-        return { isPerl: true, script: toDial(network.onLoopback.tcp, network.canary) };
+        return { isPerl: true, script: scriptDial(network.onLoopback.tcp, network.canary) };
       }),
     ],
   },
@@ -96,7 +96,7 @@ export const SERVER_PLACE_CLAIMS: readonly Claim[] = [
 const LISTENING = Buffer.from("listening").toString("hex");
 
 /** Returns a Perl script that listens on a port of the loopback, and sends a secret to whoever connects within 20 s. */
-function toListener(port: number, secret: string): string {
+function scriptListener(port: number, secret: string): string {
   return `
     use Socket;
     socket(my $listener, PF_INET, SOCK_STREAM, 0) or die "$!";
@@ -114,7 +114,11 @@ function toListener(port: number, secret: string): string {
 type DialOptions = { readonly request?: string; readonly addresses?: readonly string[] };
 
 /** Returns a Perl script that connects to a port, by default of the loopback, and looks for an answer. */
-function toDial(port: number, answer: string, { addresses = ["127.0.0.1"], request = "" }: DialOptions = {}): string {
+function scriptDial(
+  port: number,
+  answer: string,
+  { addresses = ["127.0.0.1"], request = "" }: DialOptions = {},
+): string {
   return `
     use Socket;
     $SIG{ALRM} = sub { held("no answer within 10 s") };

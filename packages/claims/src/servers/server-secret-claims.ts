@@ -1,16 +1,14 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { connectEngine } from "@budgie/runner-docker/lab";
-import type { ContainerInspectInfo } from "dockerode";
 import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { eventually } from "../lab/eventually.ts";
 import type { ServedAgent } from "../lab/lab-servers.ts";
-import type { Lab } from "../lab/lab.ts";
+import { requireEngine, type ShownContainer } from "../lab/target.ts";
 import { PERL_PRELUDE } from "../probe/perl-prelude.ts";
 import { held, through, untried } from "../probe/verdicts.ts";
-import { toSearch } from "../session/secret-claims.ts";
-import { asAgent, asClient, CLIENT } from "./agent-client.ts";
+import { scriptSearch } from "../session/secret-claims.ts";
+import { asAgent, asClient, CLIENT } from "./as-client.ts";
 
 export const SERVER_SECRET_CLAIMS: readonly Claim[] = [
   {
@@ -18,8 +16,8 @@ export const SERVER_SECRET_CLAIMS: readonly Claim[] = [
     promise: "An agent finds no secret of its MCP servers: no variable, header or token.",
     protections: ["server-entries"],
     probes: [
-      asAgent("read one in any process's environment", ({ secrets }) => toEnvironmentSearch(secrets)),
-      asAgent("find one in any file", ({ secrets }) => toSearch(secrets)),
+      asAgent("read one in any process's environment", ({ secrets }) => scriptEnvironmentSearch(secrets)),
+      asAgent("find one in any file", ({ secrets }) => scriptSearch(secrets)),
       asAgent("read one in its own file", ({ secrets }) => {
         return `file=$(cat "$HOME"/.kiro/agents/*.json)
           [ "$file" ] || untried "there is no file"
@@ -36,12 +34,12 @@ export const SERVER_SECRET_CLAIMS: readonly Claim[] = [
           my $count = () = $answers =~ /${evidence}-open/g;
           $count == 2 ? held("it is not there") : untried("$count of 2 servers answered: " . excerpt($answers));`;
       }),
-      toEngineProbe(),
+      makeEngineProbe(),
     ],
   },
 ];
 
-function toEnvironmentSearch(secrets: readonly string[]): string {
+function scriptEnvironmentSearch(secrets: readonly string[]): string {
   return `
     [ "$(cat /proc/[0-9]*/environ 2>/dev/null | wc -c)" -gt 0 ] || untried "no environment could be read"
     for secret in ${secrets.join(" ")}; do
@@ -51,17 +49,18 @@ function toEnvironmentSearch(secrets: readonly string[]): string {
 }
 
 /** Creates a probe that inspects the containers of a running agent, and of a server that it called. */
-function toEngineProbe(): Probe {
+function makeEngineProbe(): Probe {
   return {
     name: "read one in what the engine shows of its container, and of its servers'",
     async attempt(lab) {
+      const { inspect } = requireEngine(lab.target);
       const { attacker } = await lab.servers();
       const directory = await lab.makeDirectory();
       const call = `${PERL_PRELUDE}${CLIENT} call_tool(entry("shell"), "open");`;
       const running = attacker.run(["/bin/sh", "-c", WAIT, "agent", call], { directory });
       try {
         await Promise.race([eventually(() => existsSync(join(directory, "begun"))), running]);
-        return judgeContainers(await inspectAll(lab), attacker);
+        return judgeContainers(await inspect(lab.root), attacker);
       } finally {
         await writeFile(join(directory, "over"), "");
         await running;
@@ -72,24 +71,9 @@ function toEngineProbe(): Probe {
 
 const WAIT = 'perl -e "$1" agent; : >begun; while [ ! -e over ]; do sleep 0.1; done';
 
-/** Inspects each of the lab's containers. */
-async function inspectAll({ engine, root }: Lab): Promise<readonly ContainerInspectInfo[]> {
-  const { docker } = await connectEngine(engine.hostEnv, engine.home);
-  const all = await docker.listContainers({ all: true, filters: { label: ["dev.budgie=1"] } });
-  const own = all.filter(({ Labels }) => Labels["dev.budgie.lock"]?.startsWith(root));
-  const shown = await Promise.allSettled(own.map(({ Id }) => docker.getContainer(Id).inspect()));
-  // Others may have been removed meanwhile.
-  return shown.flatMap((facts) => (facts.status === "fulfilled" ? [facts.value] : []));
-}
-
-function judgeContainers(
-  all: readonly ContainerInspectInfo[],
-  { secrets, serverSessions, session }: ServedAgent,
-): Verdict {
-  const facts = JSON.stringify(all);
-  if (secrets.some((secret) => facts.includes(secret))) return through("it is there");
-  const turns = all.filter(({ Config: { Labels } }) => Labels["dev.budgie.role"] === "turn");
-  const shown = new Set(turns.map(({ Config: { Labels } }) => Labels["dev.budgie.session"]));
+function judgeContainers(all: readonly ShownContainer[], { secrets, serverSessions, session }: ServedAgent): Verdict {
+  if (all.some(({ text }) => secrets.some((secret) => text.includes(secret)))) return through("it is there");
+  const shown = new Set(all.map((container) => container.session));
   const isShown = serverSessions.size > 0 && [session.id, ...serverSessions].every((id) => shown.has(id));
   return isShown ? held("it is not there") : untried("the engine does not show the agent's container and its server's");
 }

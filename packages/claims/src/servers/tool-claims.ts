@@ -1,5 +1,5 @@
 import type { Claim, Probe } from "../probe/claim.ts";
-import { asClient } from "./agent-client.ts";
+import { asClient } from "./as-client.ts";
 
 export const TOOL_CLAIMS: readonly Claim[] = [
   {
@@ -7,9 +7,9 @@ export const TOOL_CLAIMS: readonly Claim[] = [
     promise: "An agent can call only MCP tools that configuration, its own file and the server's entry all allow.",
     protections: ["allowed-tools"],
     probes: [
-      toToolProbe("call a tool that the configuration leaves out", "unlisted"),
-      toToolProbe("call a tool that its own file leaves out", "unnamed"),
-      toToolProbe("call a tool that the server's entry disables", "disabled"),
+      makeToolProbe("call a tool that the configuration leaves out", "unlisted"),
+      makeToolProbe("call a tool that its own file leaves out", "unnamed"),
+      makeToolProbe("call a tool that the server's entry disables", "disabled"),
       asClient("call a tool of a server that is not allowed", ({ evidence }) => {
         return `
           my ($path, $headers) = entry("shell");
@@ -44,16 +44,16 @@ export const TOOL_CLAIMS: readonly Claim[] = [
           "/mcp/*/shell",
           "/shell",
         ];
-        return toReach('post($_, "", $HELLO)', [...paths, `/mcp${file}`]);
+        return scriptReach('post($_, "", $HELLO)', [...paths, `/mcp${file}`]);
       }),
       asClient("reach a server by another method", () => {
-        return toReach('post($path, "", $HELLO, $_)', ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]);
+        return scriptReach('post($path, "", $HELLO, $_)', ["GET", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]);
       }),
     ],
   },
 ];
 
-function toToolProbe(name: string, tool: string): Probe {
+function makeToolProbe(name: string, tool: string): Probe {
   return asClient(name, ({ evidence }) => {
     return `
       my @entry = entry("shell");
@@ -64,7 +64,7 @@ function toToolProbe(name: string, tool: string): Probe {
 }
 
 /** Returns a script that tries to reach a server by `attempt`, with each of `values` as `$_`, after its right address has answered. */
-function toReach(attempt: string, values: readonly string[]): string {
+function scriptReach(attempt: string, values: readonly string[]): string {
   return `
     my ($path) = entry("shell");
     post($path, "", $HELLO) =~ /"serverInfo"/ or untried("no server answers");

@@ -15,26 +15,26 @@ export const CHANGE_CLAIMS: readonly Claim[] = [
       "A result never contains the name or content of a file outside the directory, except from a git folder that itself names the directory.",
     protections: ["held-folders"],
     probes: [
-      toOutsideProbe("name a folder of the home in a .git file", ({ home }) => ({
+      makeOutsideProbe("name a folder of the home in a .git file", ({ home }) => ({
         script: `echo 'gitdir: ${home}' >.git`,
       })),
-      toOutsideProbe("have the repository's .git file name it", async ({ directory, hook, home }) => {
+      makeOutsideProbe("have the repository's .git file name it", async ({ directory, hook, home }) => {
         await writeFile(join(directory, ".git"), `gitdir: ${home}\n`);
         await mkdir(join(directory, "folder"));
         // The user changes that folder during the turn.
         return { script: ":", beforeOpening: () => appendFileSync(hook, "#") };
       }),
-      toOutsideProbe("replace .git with a symlink to it", ({ home }) => ({ script: `ln -s '${home}' .git` })),
-      toOutsideProbe("have git take its hooks by commondir", ({ home }) => ({
+      makeOutsideProbe("replace .git with a symlink to it", ({ home }) => ({ script: `ln -s '${home}' .git` })),
+      makeOutsideProbe("have git take its hooks by commondir", ({ home }) => ({
         script: `mkdir .git && echo '${home}' >.git/commondir`,
       })),
-      toOutsideProbe("have git include its configuration", ({ home }) => ({
+      makeOutsideProbe("have git include its configuration", ({ home }) => ({
         script: `mkdir .git && printf '[include]\\n\\tpath = ${home}/config\\n' >.git/config`,
       })),
-      toOutsideProbe("reach it by a chain of symlinks", ({ home }) => ({
+      makeOutsideProbe("reach it by a chain of symlinks", ({ home }) => ({
         script: `ln -s '${home}' 0; for i in $(seq 30); do ln -s $((i - 1)) $i; done; ln -s 30 .vscode`,
       })),
-      toOutsideProbe("swap a folder for a symlink to it while budgie reads", async ({ directory, home }) => {
+      makeOutsideProbe("swap a folder for a symlink to it while budgie reads", async ({ directory, home }) => {
         const folder = join(directory, "folder");
         await mkdir(folder);
         return { script: ":", beforeOpening: exchangeAtSecond(folder, home) };
@@ -46,36 +46,36 @@ export const CHANGE_CLAIMS: readonly Claim[] = [
     promise: "A result lists what a turn left in its directory that host programs would execute or follow.",
     protections: ["reported-changes"],
     probes: [
-      toChangeProbe("have git take its hooks from another folder", {
+      makeChangeProbe("have git take its hooks from another folder", {
         script: "mkdir -p .git/objects .git/refs && echo ../other >.git/commondir",
         reported: ".git/commondir",
       }),
-      toChangeProbe("replace .git with another repository", {
+      makeChangeProbe("replace .git with another repository", {
         script: "echo 'gitdir: other' >.git",
         reported: ".git",
       }),
-      toChangeProbe("hide a hook below a folder whose name is not UTF-8", {
+      makeChangeProbe("hide a hook below a folder whose name is not UTF-8", {
         script: `odd="$(printf 'odd\\377')"; mkdir -p "$odd/.husky" && echo evil >"$odd/.husky/pre-push"`,
         reported: "odd\uFFFD/.husky/pre-push",
       }),
-      toChangeProbe("hide a repository in node_modules", {
+      makeChangeProbe("hide a repository in node_modules", {
         script: `new=node_modules/new/.git; mkdir -p $new/objects $new/refs && echo 'ref: x' >$new/HEAD && echo evil >$new/config`,
         reported: "node_modules/new/.git/config",
       }),
-      toChangeProbe("leave a symlink to a path outside", { script: "ln -s ../../.ssh link", reported: "link" }),
-      toChangeProbe("leave a symlink to a path outside by way of another symlink", {
+      makeChangeProbe("leave a symlink to a path outside", { script: "ln -s ../../.ssh link", reported: "link" }),
+      makeChangeProbe("leave a symlink to a path outside by way of another symlink", {
         script: "ln -s .. up; ln -s up/x link",
         reported: "link",
       }),
       // The agent's own chmod is refused, so the host makes the file setuid.
-      toChangeProbe("have the host make one of its files setuid", {
+      makeChangeProbe("have the host make one of its files setuid", {
         script: ": >program; until [ -u program ]; do sleep 0.1; done",
         reported: "program",
         meanwhile: (directory) => chmodSync(join(directory, "program"), 0o4755),
         once: "program",
       }),
       // A turn without an answer has failed.
-      toChangeProbe("leave a file in a turn that fails", { script: "echo evil >.envrc; exit", reported: ".envrc" }),
+      makeChangeProbe("leave a file in a turn that fails", { script: "echo evil >.envrc; exit", reported: ".envrc" }),
     ],
   },
 ];
@@ -91,7 +91,7 @@ type Scene = {
 type Attack = WriterOptions & { readonly script: string };
 
 /** Creates a probe that points budgie at files of the home whose names and contents have a secret word. */
-function toOutsideProbe(name: string, toAttack: (scene: Scene) => Attack | Promise<Attack>): Probe {
+function makeOutsideProbe(name: string, toAttack: (scene: Scene) => Attack | Promise<Attack>): Probe {
   return {
     name,
     async attempt(lab) {
@@ -136,7 +136,7 @@ type Change = {
   readonly meanwhile?: (directory: string) => void;
 };
 
-function toChangeProbe(name: string, { meanwhile, once, script, reported }: Change): Probe {
+function makeChangeProbe(name: string, { meanwhile, once, script, reported }: Change): Probe {
   return {
     name,
     async attempt(lab) {

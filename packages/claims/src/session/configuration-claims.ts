@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { KIRO_HIDDEN_PATHS, type Command } from "@budgie/core";
+import type { Command } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS } from "@budgie/core/policy";
 import type { Claim, Probe } from "../probe/claim.ts";
 import { inSandbox } from "../probe/in-sandbox.ts";
 import { collect } from "../lab/collect.ts";
@@ -17,13 +18,13 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
     promise: "With --workspace ro, an agent cannot change anything in its workspace.",
     protections: ["read-only-mounts", "verified-mounts"],
     probes: [
-      toChangeProbe("create a file", "echo x >created"),
-      toChangeProbe("create a folder", "mkdir made"),
-      toChangeProbe("change a file", "echo x >>readme.md"),
-      toChangeProbe("rename a file", "mv readme.md renamed"),
-      toChangeProbe("delete a file", "rm -f -- other.md && [ ! -e other.md ]"),
-      toChangeProbe("change a file's mode", "chmod 777 mine.sh"),
-      toChangeProbe("create a symlink", "ln -s readme.md link"),
+      makeChangeProbe("create a file", "echo x >created"),
+      makeChangeProbe("create a folder", "mkdir made"),
+      makeChangeProbe("change a file", "echo x >>readme.md"),
+      makeChangeProbe("rename a file", "mv readme.md renamed"),
+      makeChangeProbe("delete a file", "rm -f -- other.md && [ ! -e other.md ]"),
+      makeChangeProbe("change a file's mode", "chmod 777 mine.sh"),
+      makeChangeProbe("create a symlink", "ln -s readme.md link"),
     ],
   },
   {
@@ -32,13 +33,13 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
       "An agent cannot delete or replace the files of its user's ~/.kiro that it is shown, in its home or at their host path.",
     protections: ["read-only-mounts", "verified-mounts"],
     probes: ["$HOME", "the host"].flatMap((place) => [
-      toSteeringProbe(`delete a steering file in ${place}`, place, 'rm -f "$file" && [ ! -e "$file" ]'),
-      toSteeringProbe(
+      makeSteeringProbe(`delete a steering file in ${place}`, place, 'rm -f "$file" && [ ! -e "$file" ]'),
+      makeSteeringProbe(
         `rename another file over it in ${place}`,
         place,
         'echo x >"$file-new" && mv "$file-new" "$file"',
       ),
-      toSteeringProbe(`replace it with a symlink in ${place}`, place, 'ln -sf /workspace/readme.md "$file"'),
+      makeSteeringProbe(`replace it with a symlink in ${place}`, place, 'ln -sf /workspace/readme.md "$file"'),
     ]),
   },
   {
@@ -47,35 +48,35 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
       "Neither a repository nor an agent can define an agent, MCP servers, settings, hooks or workflows for a later turn.",
     protections: ["hidden-agents", "verified-mounts"],
     probes: [
-      toHiddenProbe("see an agent that the repository defines", ".kiro/agents/reviewer.json"),
-      toHiddenProbe("see MCP servers that the repository defines", ".kiro/settings/mcp.json"),
-      toHiddenProbe("see hooks that the repository defines", ".kiro/hooks/start.json"),
-      toHiddenProbe("see a workflow that the repository defines", ".kiro/workflows/review.md"),
-      toHiddenProbe("see an agent that the repository defines in .amazonq", ".amazonq/cli-agents/reviewer.json"),
-      toHiddenProbe("see MCP servers that the repository defines in .amazonq", ".amazonq/mcp.json"),
+      makeHiddenProbe("see an agent that the repository defines", ".kiro/agents/reviewer.json"),
+      makeHiddenProbe("see MCP servers that the repository defines", ".kiro/settings/mcp.json"),
+      makeHiddenProbe("see hooks that the repository defines", ".kiro/hooks/start.json"),
+      makeHiddenProbe("see a workflow that the repository defines", ".kiro/workflows/review.md"),
+      makeHiddenProbe("see an agent that the repository defines in .amazonq", ".amazonq/cli-agents/reviewer.json"),
+      makeHiddenProbe("see MCP servers that the repository defines in .amazonq", ".amazonq/mcp.json"),
       inSandbox("add an agent to those of the repository", async (lab) => ({
         directory: await plant(lab, ".kiro/agents/reviewer.json"),
         script: 'said=$( (echo x >.kiro/agents/mine.json) 2>&1 ) && through "it was added"; held "$said"',
       })),
       inSandbox("add an agent to a repository without any", async (lab) => ({
         directory: await plant(lab, ".kiro/steering/style.md"),
-        script: toTry("mkdir -p .kiro/agents && echo x >.kiro/agents/mine.json"),
+        script: scriptTry("mkdir -p .kiro/agents && echo x >.kiro/agents/mine.json"),
       })),
       inSandbox("replace the hidden folder with one of its own", async (lab) => ({
         directory: await plant(lab, ".kiro/agents/reviewer.json"),
-        script: toTry("mv .kiro was && mkdir -p .kiro/agents && echo x >.kiro/agents/mine.json"),
+        script: scriptTry("mv .kiro was && mkdir -p .kiro/agents && echo x >.kiro/agents/mine.json"),
       })),
       inSandbox("leave one in the repository for the next turn", async (lab) => {
         const directory = await lab.makeDirectory();
         const leave = `mkdir -p .kiro/agents && echo '${PLANTED}' >.kiro/agents/mine.json`;
         const { exit } = await lab.run(["/bin/sh", "-c", leave], { directory });
-        return exit.exitCode === 0 ? { directory, script: toFind(".kiro") } : `untried "it could not be left"`;
+        return exit.exitCode === 0 ? { directory, script: scriptFind(".kiro") } : `untried "it could not be left"`;
       }),
-      toHomeProbe("leave an agent in its home for the next turn", "agents/mine.json"),
-      toHomeProbe("leave MCP servers in its home for the next turn", "settings/mcp.json"),
-      toHomeProbe("leave hooks in its home for the next turn", "hooks/start.json"),
-      toHomeProbe("leave a workflow in its home for the next turn", "workflows/review.md"),
-      toHomeProbe("leave permissions in its home for the next turn", "workspace-roots/mine/permissions.yaml"),
+      makeHomeProbe("leave an agent in its home for the next turn", "agents/mine.json"),
+      makeHomeProbe("leave MCP servers in its home for the next turn", "settings/mcp.json"),
+      makeHomeProbe("leave hooks in its home for the next turn", "hooks/start.json"),
+      makeHomeProbe("leave a workflow in its home for the next turn", "workflows/review.md"),
+      makeHomeProbe("leave permissions in its home for the next turn", "workspace-roots/mine/permissions.yaml"),
     ],
   },
   {
@@ -83,9 +84,9 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
     promise: "A symlink or file in place of .kiro or .kiro/agents brings in no agent definition.",
     protections: ["hidden-agents", "verified-mounts"],
     probes: [
-      toDisguiseProbe("bring in definitions by a symlink at .kiro/agents", ".kiro/agents", "../definitions"),
-      toDisguiseProbe("bring in definitions by a symlink at .kiro", ".kiro", "definitions"),
-      toDisguiseProbe("bring in a definition by a file at .kiro/agents", ".kiro/agents", undefined),
+      makeDisguiseProbe("bring in definitions by a symlink at .kiro/agents", ".kiro/agents", "../definitions"),
+      makeDisguiseProbe("bring in definitions by a symlink at .kiro", ".kiro", "definitions"),
+      makeDisguiseProbe("bring in a definition by a file at .kiro/agents", ".kiro/agents", undefined),
     ],
   },
   {
@@ -93,51 +94,51 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
     promise: "With --protect-executable-paths, an agent cannot change or replace those paths.",
     protections: ["protected-paths", "verified-mounts"],
     probes: [
-      toProtectedProbe("change a git hook", "echo x >>.git/hooks/pre-commit"),
-      toProtectedProbe("add a git hook", "echo x >.git/hooks/post-commit"),
-      toProtectedProbe("delete a git hook", "rm -f .git/hooks/pre-commit && [ ! -e .git/hooks/pre-commit ]"),
-      toProtectedProbe("rename the hooks folder", "mv .git/hooks hooks"),
-      toProtectedProbe("replace its parent folder", "mv .git git && mkdir -p .git/hooks"),
+      makeProtectedProbe("change a git hook", "echo x >>.git/hooks/pre-commit"),
+      makeProtectedProbe("add a git hook", "echo x >.git/hooks/post-commit"),
+      makeProtectedProbe("delete a git hook", "rm -f .git/hooks/pre-commit && [ ! -e .git/hooks/pre-commit ]"),
+      makeProtectedProbe("rename the hooks folder", "mv .git/hooks hooks"),
+      makeProtectedProbe("replace its parent folder", "mv .git git && mkdir -p .git/hooks"),
       ...PROTECTED_SWAPS,
     ],
   },
 ];
 
-function toChangeProbe(name: string, change: string): Probe {
+function makeChangeProbe(name: string, change: string): Probe {
   return inSandbox(name, async (lab) => {
     const directory = await lab.makeDirectory();
     for (const file of ["readme.md", "other.md", "mine.sh"]) await writeFile(join(directory, file), "x\n");
-    return { directory, access: { workspace: "ro" }, script: toTry(change) };
+    return { directory, access: { workspace: "ro" }, script: scriptTry(change) };
   });
 }
 
 /** Creates a probe with a steering file of its own, so that probes do not affect each other. */
-function toSteeringProbe(name: string, place: string, change: string): Probe {
+function makeSteeringProbe(name: string, place: string, change: string): Probe {
   return inSandbox(name, async ({ host }) => {
     const rule = `rule-${randomUUID()}.md`;
     await writeFile(join(host.path, ".kiro/steering", rule), "Write short sentences.\n");
     const folder = `${place === "$HOME" ? place : host.path}/.kiro/steering`;
     const setUp = `folder="${folder}"; file="$folder/${rule}"; [ -e "$file" ] || untried "it is not shown"`;
-    return `${setUp}\n${toTry(change)}`;
+    return `${setUp}\n${scriptTry(change)}`;
   });
 }
 
-function toHiddenProbe(name: string, path: string): Probe {
-  return inSandbox(name, async (lab) => ({ directory: await plant(lab, path), script: toFind(".kiro .amazonq") }));
+function makeHiddenProbe(name: string, path: string): Probe {
+  return inSandbox(name, async (lab) => ({ directory: await plant(lab, path), script: scriptFind(".kiro .amazonq") }));
 }
 
-function toHomeProbe(name: string, path: string): Probe {
+function makeHomeProbe(name: string, path: string): Probe {
   const [folder, file] = [dirname(path), `"$HOME/.kiro/${path}"`];
   return inSandbox(name, async (lab) => {
     const session = await lab.open();
     const leave = `cd "$HOME/.kiro" && mv ${folder} "$HOME/was" || mv "$HOME/.kiro" "$HOME/was"
       mkdir -p "$HOME/.kiro/${folder}" && echo '${PLANTED}' >${file}`;
     const { exit } = await lab.run(["/bin/sh", "-c", leave], { session });
-    return exit.exitCode === 0 ? { session, script: toFind(file) } : `untried "it could not be left"`;
+    return exit.exitCode === 0 ? { session, script: scriptFind(file) } : `untried "it could not be left"`;
   });
 }
 
-function toFind(places: string): string {
+function scriptFind(places: string): string {
   return `if grep -rqs '${PLANTED}' ${places}; then through "it is there"; fi; held "it is hidden"`;
 }
 
@@ -149,7 +150,7 @@ async function plant(lab: Lab, path: string): Promise<string> {
   return directory;
 }
 
-function toDisguiseProbe(name: string, path: string, target: string | undefined): Probe {
+function makeDisguiseProbe(name: string, path: string, target: string | undefined): Probe {
   return {
     name,
     async attempt(lab) {
@@ -171,15 +172,15 @@ function toDisguiseProbe(name: string, path: string, target: string | undefined)
   };
 }
 
-function toProtectedProbe(name: string, change: string): Probe {
+function makeProtectedProbe(name: string, change: string): Probe {
   return inSandbox(name, async (lab) => {
     const directory = await lab.makeDirectory();
     await mkdir(join(directory, ".git/hooks"), { recursive: true });
     await writeFile(join(directory, ".git/hooks/pre-commit"), "#!/bin/sh\n");
-    return { directory, protectedPaths: [".git/hooks"], script: toTry(change) };
+    return { directory, protectedPaths: [".git/hooks"], script: scriptTry(change) };
   });
 }
 
-function toTry(change: string): string {
+function scriptTry(change: string): string {
   return `said=$( { ${change}; } 2>&1 ) && through "it was done"; held "$said"`;
 }

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BudgieError } from "@budgie/core";
 import { loadSqlite } from "@budgie/store";
-import { DATABASE } from "@budgie/runner-docker/lab";
+import { DATABASE } from "@budgie/sandbox/login";
 import type { Claim, Probe } from "../probe/claim.ts";
 import { renewLogin } from "../lab/fake-home.ts";
 import { held, through, untried } from "../probe/verdicts.ts";
@@ -20,19 +20,19 @@ export const DATABASE_CLAIMS: readonly Claim[] = [
     promise: "Nothing that an agent defines in its database runs when budgie writes a renewed login.",
     protections: ["copied-rows"],
     probes: [
-      toProbe("have a trigger run", { sql: TRIGGER }),
-      toProbe("have a trigger run whose type is spelled TRIGGER", {
+      makeProbe("have a trigger run", { sql: TRIGGER }),
+      makeProbe("have a trigger run whose type is spelled TRIGGER", {
         sql: TRIGGER,
         patch: ["triggermade", "TRIGGERmade"],
       }),
-      toProbe("have the expression of an index run", { sql: "CREATE INDEX made ON auth_kv (hex(key))" }),
-      toProbe("have the expression of a partial index run", {
+      makeProbe("have the expression of an index run", { sql: "CREATE INDEX made ON auth_kv (hex(key))" }),
+      makeProbe("have the expression of a partial index run", {
         sql: `CREATE INDEX made ON auth_kv (hex(key)) WHERE hex(key) <> ''`,
       }),
-      toProbe("have the expression of a generated column run", {
+      makeProbe("have the expression of a generated column run", {
         sql: "DROP TABLE auth_kv; CREATE TABLE auth_kv (key TEXT PRIMARY KEY, value TEXT, made AS (hex(key)) STORED)",
       }),
-      toProbe("have the expression of a default value run", {
+      makeProbe("have the expression of a default value run", {
         sql: `DROP TABLE auth_kv; CREATE TABLE auth_kv (key TEXT PRIMARY KEY, value TEXT, made DEFAULT ('${MARK.slice(0, 5)}' || '${MARK.slice(5)}'))`,
       }),
     ],
@@ -47,7 +47,7 @@ type Spoiling = {
 };
 
 /** Creates a probe that is held if the next renewal of the login makes the session unusable and runs nothing. */
-function toProbe(name: string, spoiling: Spoiling): Probe {
+function makeProbe(name: string, spoiling: Spoiling): Probe {
   return {
     name,
     async attempt(lab) {

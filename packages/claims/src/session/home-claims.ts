@@ -15,29 +15,30 @@ export const HOME_CLAIMS: readonly Claim[] = [
     promise: "An agent's symlink in its home does not redirect a renewed login into the repository.",
     protections: ["real-parents"],
     probes: [
-      toPlantProbe(
+      makePlantProbe(
         "have a login written through .local",
         'rm -rf "$HOME/.local"; ln -s /workspace/leak "$HOME/.local"',
         "kiro",
       ),
-      toPlantProbe(
+      makePlantProbe(
         "have a login written through .local/share",
         'rm -rf "$HOME/.local/share"; ln -s /workspace/leak "$HOME/.local/share"',
         "kiro",
       ),
-      toPlantProbe("have a login written through kiro-cli", `rm -rf ${DATA}; ln -s /workspace/leak ${DATA}`, "kiro"),
+      makePlantProbe("have a login written through kiro-cli", `rm -rf ${DATA}; ln -s /workspace/leak ${DATA}`, "kiro"),
     ],
   },
   {
     id: "planted-mount-points",
     promise: "An agent's symlink in its home does not make the engine mount or create a folder in the repository.",
     protections: ["real-parents"],
+    isOfEngine: true,
     probes: [
-      toPlantProbe(
+      makePlantProbe(
         "have a folder mounted through .kiro",
         'mv "$HOME/.kiro" "$HOME/was"; ln -s /workspace/leak "$HOME/.kiro"',
       ),
-      toPlantProbe(
+      makePlantProbe(
         "have a folder mounted through .kiro/steering",
         'mv "$HOME/.kiro" "$HOME/was"; mkdir "$HOME/.kiro"; ln -s /workspace/leak/steering "$HOME/.kiro/steering"',
       ),
@@ -48,17 +49,17 @@ export const HOME_CLAIMS: readonly Claim[] = [
     promise: "In an agent's home, budgie reads and writes only regular files of bounded size and follows no symlinks.",
     protections: ["plain-files"],
     probes: [
-      toReadProbe("leave a symlink as its answer", (secret) => `ln -s '${secret}' "$HOME/answer"`),
-      toReadProbe("leave a named pipe as its answer", () => 'mkfifo "$HOME/answer"'),
-      toReadProbe("leave a folder as its answer", () => 'mkdir "$HOME/answer" && truncate -s 200G "$HOME/answer/x"'),
-      toReadProbe("leave a sparse file of 64 MiB as its answer", () => 'truncate -s 64M "$HOME/answer"'),
-      toAppendProbe("have the log written through a symlink"),
+      makeReadProbe("leave a symlink as its answer", (secret) => `ln -s '${secret}' "$HOME/answer"`),
+      makeReadProbe("leave a named pipe as its answer", () => 'mkfifo "$HOME/answer"'),
+      makeReadProbe("leave a folder as its answer", () => 'mkdir "$HOME/answer" && truncate -s 200G "$HOME/answer/x"'),
+      makeReadProbe("leave a sparse file of 64 MiB as its answer", () => 'truncate -s 64M "$HOME/answer"'),
+      makeAppendProbe("have the log written through a symlink"),
     ],
   },
 ];
 
 /** Creates a probe that is held if the next turn, with a renewed login, leaves nothing in the repository. */
-function toPlantProbe(name: string, plant: string, login?: "kiro"): Probe {
+function makePlantProbe(name: string, plant: string, login?: "kiro"): Probe {
   return {
     name,
     async attempt(lab) {
@@ -87,8 +88,8 @@ const LEAK = ["leak", "leak/notes", "leak/share", "leak/share/kiro-cli", "leak/k
 const MOST_BYTES = 4 * 1024 * 1024;
 const READ_LIMIT_MS = 5000;
 
-function toReadProbe(name: string, toPlant: (secret: string) => string): Probe {
-  return toHomeProbe(name, async ({ host }, plant, session) => {
+function makeReadProbe(name: string, toPlant: (secret: string) => string): Probe {
+  return makeHomeProbe(name, async ({ host }, plant, session) => {
     await plant(toPlant(join(host.path, ".ssh/id_rsa")));
     const late = Symbol("late");
     const reading = session.readFile("answer").catch((error: unknown) => `error ${String(error)}`);
@@ -101,19 +102,26 @@ function toReadProbe(name: string, toPlant: (secret: string) => string): Probe {
   });
 }
 
-function toAppendProbe(name: string): Probe {
-  return toHomeProbe(name, async ({ makeDirectory }, plant, session) => {
+function makeAppendProbe(name: string): Probe {
+  return makeHomeProbe(name, async ({ makeDirectory }, plant, session) => {
     const [target, marker] = [join(await makeDirectory(), "target"), randomUUID()];
     await plant(`ln -s '${target}' "$HOME/log"`);
-    await session.appendFile("log", marker);
+    const refusal = await session.appendFile("log", marker).catch(expectUnusable);
     const names = await readdir(join(target, ".."));
-    return names.length > 0 ? through("budgie wrote to the symlink's target") : held("the symlink was replaced");
+    if (names.length > 0) return through("budgie wrote to the symlink's target");
+    return held(refusal?.message ?? "the symlink was replaced");
   });
+}
+
+/** Returns the error of a session that an agent made unusable, and throws others. */
+function expectUnusable(error: unknown): BudgieError {
+  if (error instanceof BudgieError && error.code === "SESSION_UNUSABLE") return error;
+  throw error;
 }
 
 type Plant = (script: string) => Promise<void>;
 
-function toHomeProbe(
+function makeHomeProbe(
   name: string,
   attack: (lab: Lab, plant: Plant, session: RunnerSession) => Promise<Verdict>,
 ): Probe {

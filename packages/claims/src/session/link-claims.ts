@@ -12,18 +12,18 @@ export const LINK_CLAIMS: readonly Claim[] = [
     promise: "A symlink in the workspace, created before or during a turn, gives no access to files of the host.",
     protections: ["mounts"],
     probes: [
-      toGivenProbe("read through an absolute symlink of the repository", ({ host }) => `${host.path}/${SECRET}`),
-      toGivenProbe("read through a relative symlink of the repository", () => `../${SECRET}`),
-      toGivenProbe(
+      makeGivenProbe("read through an absolute symlink of the repository", ({ host }) => `${host.path}/${SECRET}`),
+      makeGivenProbe("read through a relative symlink of the repository", () => `../${SECRET}`),
+      makeGivenProbe(
         "read through a symlink by way of /proc/self/root",
         ({ host }) => `/proc/self/root${host.path}/${SECRET}`,
       ),
-      toGivenProbe("read through a symlink by way of /proc/self/cwd", () => `/proc/self/cwd/../${SECRET}`),
-      toGivenProbe("read through a symlink by way of /proc/self/fd", () => `/proc/self/fd/9/../${SECRET}`),
-      toOwnProbe("read through an absolute symlink of its own", ({ host }) => `${host.path}/${SECRET}`),
-      toOwnProbe("read through a relative symlink of its own", () => `../${SECRET}`),
-      toWriteProbe("write through an absolute symlink of its own", ({ host }) => `${host.path}/.ssh/authorized_keys`),
-      toWriteProbe("write through a relative symlink of its own", () => "../.ssh/authorized_keys"),
+      makeGivenProbe("read through a symlink by way of /proc/self/cwd", () => `/proc/self/cwd/../${SECRET}`),
+      makeGivenProbe("read through a symlink by way of /proc/self/fd", () => `/proc/self/fd/9/../${SECRET}`),
+      makeOwnProbe("read through an absolute symlink of its own", ({ host }) => `${host.path}/${SECRET}`),
+      makeOwnProbe("read through a relative symlink of its own", () => `../${SECRET}`),
+      makeWriteProbe("write through an absolute symlink of its own", ({ host }) => `${host.path}/.ssh/authorized_keys`),
+      makeWriteProbe("write through a relative symlink of its own", () => "../.ssh/authorized_keys"),
     ],
   },
   {
@@ -31,22 +31,22 @@ export const LINK_CLAIMS: readonly Claim[] = [
     promise: "An agent cannot create hard links between its workspace, its home and the files it is shown.",
     protections: ["own-mounts"],
     probes: [
-      toHardLinkProbe(
+      makeHardLinkProbe(
         "hard-link a steering file into its workspace",
         '"$HOME/.kiro/steering/style.md"',
         "linked-steering.md",
       ),
-      toHardLinkProbe(
+      makeHardLinkProbe(
         "hard-link its own definition into its workspace",
         '"$HOME/.kiro/agents/reviewer.json"',
         "linked.json",
       ),
-      toHardLinkProbe(
+      makeHardLinkProbe(
         "hard-link a steering file into its home",
         '"$HOME/.kiro/steering/style.md"',
         '"$HOME/linked.md"',
       ),
-      toHardLinkProbe("hard-link a file of the workspace into its home", "readme.md", '"$HOME/linked-readme.md"'),
+      makeHardLinkProbe("hard-link a file of the workspace into its home", "readme.md", '"$HOME/linked-readme.md"'),
     ],
   },
 ];
@@ -54,29 +54,29 @@ export const LINK_CLAIMS: readonly Claim[] = [
 type ToTarget = (lab: Lab) => string;
 
 /** Creates a probe that reads through a symlink which existed before the turn. */
-function toGivenProbe(name: string, toTarget: ToTarget): Probe {
+function makeGivenProbe(name: string, toTarget: ToTarget): Probe {
   return inSandbox(name, async (lab) => {
     const directory = await lab.makeDirectory();
     await symlink(toTarget(lab), join(directory, "link"));
-    return { directory, script: toRead(lab) };
+    return { directory, script: scriptRead(lab) };
   });
 }
 
-function toOwnProbe(name: string, toTarget: ToTarget): Probe {
+function makeOwnProbe(name: string, toTarget: ToTarget): Probe {
   return inSandbox(name, async (lab) => {
     const make = `ln -s '${toTarget(lab)}' link || untried "the link could not be made"`;
-    return { directory: await lab.makeDirectory(), script: `${make}\n${toRead(lab)}` };
+    return { directory: await lab.makeDirectory(), script: `${make}\n${scriptRead(lab)}` };
   });
 }
 
-function toRead({ host }: Lab): string {
+function scriptRead({ host }: Lab): string {
   return `
-    exec 9</workspace
+    exec 9<.
     if grep -aqsF '${host.canaries[SECRET]}' link; then through "it was read"; fi
     held "$(cat link 2>&1 >/dev/null)"`;
 }
 
-function toWriteProbe(name: string, toTarget: ToTarget): Probe {
+function makeWriteProbe(name: string, toTarget: ToTarget): Probe {
   return inSandbox(name, async (lab) => {
     const make = `ln -s '${toTarget(lab)}' link || untried "the link could not be made"`;
     const write = 'said=$( (echo probe >link) 2>&1 ) && through "it was written"; held "$said"';
@@ -84,7 +84,7 @@ function toWriteProbe(name: string, toTarget: ToTarget): Probe {
   });
 }
 
-function toHardLinkProbe(name: string, source: string, target: string): Probe {
+function makeHardLinkProbe(name: string, source: string, target: string): Probe {
   return inSandbox(
     name,
     `[ -f ${source} ] || untried "there is no ${source.replaceAll('"', "")}"

@@ -1,8 +1,8 @@
-import type { Credentials } from "@budgie/runner-docker";
+import type { Credentials } from "@budgie/sandbox/profile";
 import type { Claim, Probe } from "../probe/claim.ts";
 import { inSandbox } from "../probe/in-sandbox.ts";
 import type { Lab } from "../lab/lab.ts";
-import { toSearch } from "./secret-claims.ts";
+import { scriptSearch } from "./secret-claims.ts";
 
 export const LOGIN_CLAIMS: readonly Claim[] = [
   {
@@ -10,13 +10,13 @@ export const LOGIN_CLAIMS: readonly Claim[] = [
     promise: "An agent gets only the login from the host's Kiro database, and no byte of conversations or other state.",
     protections: ["login-rows"],
     probes: [
-      toLoginProbe("find another project's conversation", "full", (lab) => `kept-${databaseCanary(lab)}`),
-      toLoginProbe(
+      makeLoginProbe("find another project's conversation", "full", (lab) => `kept-${databaseCanary(lab)}`),
+      makeLoginProbe(
         "find a deleted conversation in the database's free pages",
         "full",
         (lab) => `deleted-${databaseCanary(lab)}`,
       ),
-      toLoginProbe("find the host's other state", "full", (lab) => `state-${databaseCanary(lab)}`),
+      makeLoginProbe("find the host's other state", "full", (lab) => `state-${databaseCanary(lab)}`),
     ],
   },
   {
@@ -24,25 +24,25 @@ export const LOGIN_CLAIMS: readonly Claim[] = [
     promise: "With less than --credentials full, an agent gets nothing that can renew the login; with none, no login.",
     protections: ["login-rows"],
     probes: [
-      toLoginProbe("find the refresh token with access-token", "access-token", ({ host }) => host.login.refresh),
-      toLoginProbe(
+      makeLoginProbe("find the refresh token with access-token", "access-token", ({ host }) => host.login.refresh),
+      makeLoginProbe(
         "find the device registration's secret with access-token",
         "access-token",
         ({ host }) => host.login.registration,
       ),
-      toLoginProbe("find the access token with api-key", "api-key", ({ host }) => host.login.access),
-      toLoginProbe("find the refresh token with api-key", "api-key", ({ host }) => host.login.refresh),
-      toLoginProbe("find the access token with none", "none", ({ host }) => host.login.access),
-      toLoginProbe("find the refresh token with none", "none", ({ host }) => host.login.refresh),
+      makeLoginProbe("find the access token with api-key", "api-key", ({ host }) => host.login.access),
+      makeLoginProbe("find the refresh token with api-key", "api-key", ({ host }) => host.login.refresh),
+      makeLoginProbe("find the access token with none", "none", ({ host }) => host.login.access),
+      makeLoginProbe("find the refresh token with none", "none", ({ host }) => host.login.refresh),
     ],
   },
 ];
 
 /** Creates a probe that searches for a secret in a turn with the login, in a session of its own. */
-function toLoginProbe(name: string, credentials: Credentials, toSecret: (lab: Lab) => string): Probe {
+function makeLoginProbe(name: string, credentials: Credentials, toSecret: (lab: Lab) => string): Probe {
   return inSandbox(name, async (lab) => {
     const session = await lab.open({ credentials });
-    return { script: toSearch([toSecret(lab)]), session, login: "kiro" };
+    return { script: scriptSearch([toSecret(lab)]), session, login: "kiro" };
   });
 }
 

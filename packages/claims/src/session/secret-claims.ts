@@ -9,16 +9,16 @@ export const SECRET_CLAIMS: readonly Claim[] = [
     promise: "An agent can read no files of the host except those in its workspace.",
     protections: ["mounts"],
     probes: [
-      toReadProbe("read the SSH keys", ".ssh/id_rsa"),
-      toReadProbe("read the AWS credentials", ".aws/credentials"),
-      toReadProbe("read ~/.netrc", ".netrc"),
-      toReadProbe("read the GnuPG keys", ".gnupg/private-keys-v1.d/key"),
-      toReadProbe("read the engine's registry logins", ".docker/config.json"),
-      toReadProbe("read the logins of MCP servers", ".aws/sso/cache/kiro-mcp-oauth.json"),
-      toReadProbe("read Kiro's own database", ".local/share/kiro-cli/data.sqlite3"),
-      toReadProbe("read budgie's state", "../own/secret.txt"),
-      toReadProbe("read the project beside its own", "code/other/secret.txt"),
-      inSandbox("find any secret of its user in any file", (lab) => toSearch(Object.values(lab.host.canaries))),
+      makeReadProbe("read the SSH keys", ".ssh/id_rsa"),
+      makeReadProbe("read the AWS credentials", ".aws/credentials"),
+      makeReadProbe("read ~/.netrc", ".netrc"),
+      makeReadProbe("read the GnuPG keys", ".gnupg/private-keys-v1.d/key"),
+      makeReadProbe("read the engine's registry logins", ".docker/config.json"),
+      makeReadProbe("read the logins of MCP servers", ".aws/sso/cache/kiro-mcp-oauth.json"),
+      makeReadProbe("read Kiro's own database", ".local/share/kiro-cli/data.sqlite3"),
+      makeReadProbe("read budgie's state", "../own/secret.txt"),
+      makeReadProbe("read the project beside its own", "code/other/secret.txt"),
+      inSandbox("find any secret of its user in any file", (lab) => scriptSearch(Object.values(lab.host.canaries))),
     ],
   },
   {
@@ -26,9 +26,9 @@ export const SECRET_CLAIMS: readonly Claim[] = [
     promise: "An agent can read its own agent file and the shared files in its user's ~/.kiro, but no secrets.",
     protections: ["projection"],
     probes: [
-      toReadProbe("read the secrets of MCP servers", ".kiro/settings/mcp.json"),
-      toReadProbe("read Kiro's session histories", ".kiro/sessions/history.jsonl"),
-      toReadProbe("read another agent's file", ".kiro/agents/orchestrator.json"),
+      makeReadProbe("read the secrets of MCP servers", ".kiro/settings/mcp.json"),
+      makeReadProbe("read Kiro's session histories", ".kiro/sessions/history.jsonl"),
+      makeReadProbe("read another agent's file", ".kiro/agents/orchestrator.json"),
     ],
   },
   {
@@ -36,15 +36,15 @@ export const SECRET_CLAIMS: readonly Claim[] = [
     promise: "An agent's environment contains nothing from budgie's.",
     protections: ["own-environment"],
     probes: [
-      inSandbox("read a variable of budgie", (lab) => toVariableProbe(lab, "/proc/self/environ")),
-      inSandbox("read it from PID 1", (lab) => toVariableProbe(lab, "/proc/1/environ")),
-      inSandbox("read it from any process", (lab) => toVariableProbe(lab, "/proc/[0-9]*/environ")),
+      inSandbox("read a variable of budgie", (lab) => scriptVariables(lab, "/proc/self/environ")),
+      inSandbox("read it from PID 1", (lab) => scriptVariables(lab, "/proc/1/environ")),
+      inSandbox("read it from any process", (lab) => scriptVariables(lab, "/proc/[0-9]*/environ")),
     ],
   },
 ];
 
 /** Returns a script that searches all files changed since the lab was created, except /proc and /sys. */
-export function toSearch(secrets: readonly string[]): string {
+export function scriptSearch(secrets: readonly string[]): string {
   const patterns = secrets.map((secret) => `-e '${secret}'`).join(" ");
   return `
     command -v find >/dev/null && command -v timeout >/dev/null || untried "the image has no find"
@@ -56,14 +56,14 @@ export function toSearch(secrets: readonly string[]): string {
 }
 
 /** Returns a script that looks for a mount of another session's volume. */
-export function toMountSearch(session: string): string {
+export function scriptMountSearch(session: string): string {
   return `
     if grep -qF '${session}' /proc/self/mountinfo; then through "it is mounted"; fi
     grep -q ' /home ' /proc/self/mountinfo && held "only its own is mounted" || untried "there is no home"`;
 }
 
 /** Creates a probe that reads a secret in the agent's home and at its path on the host. */
-function toReadProbe(name: string, path: SecretPath): Probe {
+function makeReadProbe(name: string, path: SecretPath): Probe {
   return inSandbox(
     name,
     ({ host }) => `
@@ -75,7 +75,7 @@ function toReadProbe(name: string, path: SecretPath): Probe {
 }
 
 // The script contains the variable's value, but a script is in a process's arguments, not in its environment.
-function toVariableProbe({ environmentSecret }: Lab, files: string): string {
+function scriptVariables({ environmentSecret }: Lab, files: string): string {
   return `
     [ "$(cat ${files} 2>/dev/null | wc -c)" -gt 0 ] || untried "no environment could be read"
     if cat ${files} 2>/dev/null | grep -aqF '${environmentSecret}'; then through "it is there"; fi

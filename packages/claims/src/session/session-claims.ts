@@ -4,7 +4,7 @@ import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { inSandbox } from "../probe/in-sandbox.ts";
 import { collect } from "../lab/collect.ts";
 import type { Lab } from "../lab/lab.ts";
-import { toMountSearch, toSearch } from "./secret-claims.ts";
+import { scriptMountSearch, scriptSearch } from "./secret-claims.ts";
 import { judgeRefusal } from "../probe/verdicts.ts";
 
 const OTHER_CODES = ["SESSION_NOT_FOUND", "INPUT_INVALID"] as const;
@@ -15,9 +15,9 @@ export const SESSION_CLAIMS: readonly Claim[] = [
     promise: "An agent cannot reach another session's home, login or conversation.",
     protections: ["own-volumes"],
     probes: [
-      inSandbox("find a file of another session's home", async (lab) => toSearch([(await lab.victim()).secret])),
-      inSandbox("find another session's conversation", async (lab) => toSearch([await converse(lab)])),
-      inSandbox("have another session's volume mounted", ({ other }) => toMountSearch(other.id)),
+      inSandbox("find a file of another session's home", async (lab) => scriptSearch([(await lab.victim()).secret])),
+      inSandbox("find another session's conversation", async (lab) => scriptSearch([await converse(lab)])),
+      inSandbox("have another session's volume mounted", ({ other }) => scriptMountSearch(other.id)),
     ],
   },
   {
@@ -33,7 +33,7 @@ export const SESSION_CLAIMS: readonly Claim[] = [
           return judgeRefusal(attack(), secret, OTHER_CODES);
         },
       },
-      toIdProbe("resume a session that this budgie has but issued to no caller", ({ other }) => other.id),
+      makeIdProbe("resume a session that this budgie has but issued to no caller", ({ other }) => other.id),
       {
         name: "use another session's login volume as its home",
         async attempt(lab) {
@@ -59,15 +59,19 @@ export const SESSION_CLAIMS: readonly Claim[] = [
       "A turn's container has nothing of earlier turns except the session's home and the workspace, unless its program stayed warm.",
     protections: ["own-container"],
     probes: [
-      toAfterProbe("find what an earlier turn left in /tmp", "echo x >/tmp/left", "[ -e /tmp/left ]"),
-      toAfterProbe("find what an earlier turn left in /var/tmp", "echo x >/var/tmp/left", "[ -e /var/tmp/left ]"),
-      toAfterProbe("find what an earlier turn left in shared memory", "echo x >/dev/shm/left", "[ -e /dev/shm/left ]"),
-      toAfterProbe(
+      makeAfterProbe("find what an earlier turn left in /tmp", "echo x >/tmp/left", "[ -e /tmp/left ]"),
+      makeAfterProbe("find what an earlier turn left in /var/tmp", "echo x >/var/tmp/left", "[ -e /var/tmp/left ]"),
+      makeAfterProbe(
+        "find what an earlier turn left in shared memory",
+        "echo x >/dev/shm/left",
+        "[ -e /dev/shm/left ]",
+      ),
+      makeAfterProbe(
         "find a process that an earlier turn left",
         "(exec setsid sleep 4321 >/dev/null 2>&1 </dev/null) & sleep 0.2",
         "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -qx '432[1]'",
       ),
-      toAfterProbe(
+      makeAfterProbe(
         "find an earlier turn's environment",
         "true",
         'tr "\\0" "\\n" </proc/1/environ | grep -q "^LEFT_BEHIND="',
@@ -95,7 +99,7 @@ async function readHome(session: Lab["session"], { host }: Lab): Promise<string>
   return (await collect(await session.start(command, { directory: host.project, input: "" }))).stdout;
 }
 
-function toIdProbe(name: string, toId: (lab: Lab) => string): Probe {
+function makeIdProbe(name: string, toId: (lab: Lab) => string): Probe {
   return {
     name,
     attempt: async (lab) => callWith(lab, { sessionId: toId(lab) }, await leaveSecret(lab)),
@@ -117,7 +121,7 @@ async function callWith(lab: Lab, request: Partial<TurnRequest>, secret: string)
 }
 
 /** Creates a probe with two turns of one session: `leave` runs in the first, and `isThere` tests for it in the second. */
-function toAfterProbe(name: string, leave: string, isThere: string): Probe {
+function makeAfterProbe(name: string, leave: string, isThere: string): Probe {
   return inSandbox(name, async (lab) => {
     const { exit } = await lab.run(["/bin/sh", "-c", leave], { env: { LEFT_BEHIND: "x" } });
     if (exit.exitCode !== 0) return `untried "the first turn could not leave it"`;

@@ -1,13 +1,14 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { KIRO_HIDDEN_PATHS, type StartOptions } from "@budgie/core";
-import { type LookInto, lookIntoProcess } from "@budgie/runner-docker/lab";
+import type { StartOptions } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS } from "@budgie/core/policy";
+import { type OpenRoot, openProcessRoot } from "@budgie/sandbox/proc";
 import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { collect } from "../lab/collect.ts";
 import type { Lab } from "../lab/lab.ts";
 import { createSwap } from "../lab/swap.ts";
-import { createTamperingEngine, type Tampering } from "../lab/tampering-engine.ts";
+import { requireEngine, type Tampering } from "../lab/target.ts";
 import { judgeHidden, judgeRefusal, untried } from "../probe/verdicts.ts";
 
 export const SWAP_CLAIMS: readonly Claim[] = [
@@ -15,37 +16,43 @@ export const SWAP_CLAIMS: readonly Claim[] = [
     id: "pinned-workspace",
     promise: "An agent gets the directory that was checked, or does not start.",
     protections: ["verified-mounts"],
+    isOfEngine: true,
     probes: [
-      toSwapProbe("swap the workspace for a symlink before its turn", toProject(), ({ swap }) => (swap(), {})),
-      toSwapProbe("swap it between the check and the mount", toProject(), ({ swap }) => ({ before: swap })),
-      toSwapProbe("swap it when its container is created", toProject(), ({ swap }) => ({ atCreation: swap })),
-      toSwapProbe("swap it and back once it is mounted", toProject(), swapAndBack),
-      toSwapProbe("swap a parent folder of it", toProject("sub"), ({ swap }) => ({ before: swap })),
-      toSwapProbe("swap that one and back", toProject("sub"), swapAndBack),
-      toSwapProbe(
+      makeSwapProbe("swap the workspace for a symlink before its turn", swapProject(), ({ swap }) => (swap(), {})),
+      makeSwapProbe("swap it between the check and the mount", swapProject(), ({ swap }) => ({ before: swap })),
+      makeSwapProbe("swap it when its container is created", swapProject(), ({ swap }) => ({ atCreation: swap })),
+      makeSwapProbe("swap it and back once it is mounted", swapProject(), swapAndBack),
+      makeSwapProbe("swap a parent folder of it", swapProject("sub"), ({ swap }) => ({ before: swap })),
+      makeSwapProbe("swap that one and back", swapProject("sub"), swapAndBack),
+      makeSwapProbe(
         "swap it and back while the kernel refuses a look at the mounts",
-        toProject(),
+        swapProject(),
         ({ restore, swap }) => ({
           before: swap,
-          lookInto: createRefusedLook(10, restore),
+          openRoot: createRefusedLook(10, restore),
         }),
       ),
-      toSwapProbe("swap it and back where the kernel always refuses a look at the mounts", toProject(), (swapping) => ({
-        ...swapAndBack(swapping),
-        lookInto: createRefusedLook(Infinity),
-      })),
+      makeSwapProbe(
+        "swap it and back where the kernel always refuses a look at the mounts",
+        swapProject(),
+        (swapping) => ({
+          ...swapAndBack(swapping),
+          openRoot: createRefusedLook(Infinity),
+        }),
+      ),
     ],
   },
   {
     id: "swapped-definition",
     promise: "Another agent cannot bring a hidden definition back while a turn's container is created.",
     protections: ["hidden-agents", "verified-mounts"],
+    isOfEngine: true,
     probes: [
-      toSwapProbe("create .kiro/agents once it is mounted", toRepository(".kiro/steering"), ({ swap }) => ({
+      makeSwapProbe("create .kiro/agents once it is mounted", swapRepository(".kiro/steering"), ({ swap }) => ({
         after: swap,
       })),
-      toSwapProbe("create .kiro between the check and the mount", toRepository(), ({ swap }) => ({ before: swap })),
-      toSwapProbe("replace .kiro between the check and the mount", createExchangedScene, ({ swap }) => ({
+      makeSwapProbe("create .kiro between the check and the mount", swapRepository(), ({ swap }) => ({ before: swap })),
+      makeSwapProbe("replace .kiro between the check and the mount", createExchangedScene, ({ swap }) => ({
         before: swap,
       })),
     ],
@@ -54,10 +61,10 @@ export const SWAP_CLAIMS: readonly Claim[] = [
 
 /** Probes that swap protected paths and the folders on the way to them. */
 export const PROTECTED_SWAPS: readonly Probe[] = [".git/hooks", ".git"].flatMap((path) => [
-  toSwapProbe(`swap ${path} for a symlink between the check and the mount`, toProtected(path), ({ swap }) => ({
+  makeSwapProbe(`swap ${path} for a symlink between the check and the mount`, swapProtected(path), ({ swap }) => ({
     before: swap,
   })),
-  toSwapProbe(`swap ${path} and back once it is mounted`, toProtected(path), swapAndBack),
+  makeSwapProbe(`swap ${path} and back once it is mounted`, swapProtected(path), swapAndBack),
 ]);
 
 /** A repository and another agent's changes to it. */
@@ -71,25 +78,21 @@ type Scene = Pick<StartOptions, "directory" | "protectedPaths"> & {
   readonly judge?: typeof judgeHidden;
 };
 
-type SwapTampering = Partial<Tampering> & { readonly lookInto?: LookInto };
-
 /** Creates a probe in which another agent acts while the engine creates and starts a turn's container. */
-function toSwapProbe(
+function makeSwapProbe(
   name: string,
   toScene: (lab: Lab) => Promise<Scene>,
-  toTampering: (scene: Scene) => SwapTampering,
+  toTampering: (scene: Scene) => Tampering,
 ): Probe {
   return {
     name,
     async attempt(lab) {
       const scene = await toScene(lab);
-      const engine = await createTamperingEngine(lab.engine);
-      if (engine === undefined) return untried("the engine is not on a Unix socket of this machine");
+      const target = await requireEngine(lab.target).tamper(toTampering(scene));
+      if (target === undefined) return untried("the engine is not on a Unix socket of this machine");
       // The runner may still remove things through it later, when the engine is slow.
-      lab.keep(engine);
-      const { lookInto, ...tampering } = toTampering(scene);
-      const session = await lab.open({ hostEnv: engine.hostEnv, ...(lookInto === undefined ? {} : { lookInto }) });
-      engine.tamper({ before: () => undefined, after: () => undefined, ...tampering });
+      lab.keep(target);
+      const session = await lab.open({ target });
       const argv = ["/bin/sh", "-c", `{ ${scene.script}; } 2>/dev/null; echo over`] as const;
       const { directory, protectedPaths } = scene;
       const output = session
@@ -106,12 +109,12 @@ function judgeRefused(attack: Promise<string>, evidence: string): Promise<Verdic
   return judgeRefusal(attack, evidence, ["WORKSPACE_INVALID"]);
 }
 
-function swapAndBack({ restore, swap }: Scene): SwapTampering {
+function swapAndBack({ restore, swap }: Scene): Tampering {
   return { before: swap, after: restore };
 }
 
 /** Returns a look that succeeds for the session container, and fails `times` times for others, like the kernel for ordinary users. */
-function createRefusedLook(times: number, meanwhile: () => void = () => undefined): LookInto {
+function createRefusedLook(times: number, meanwhile: () => void = () => undefined): OpenRoot {
   let sessionContainer: string | undefined;
   let looks = 0;
   return async (pid, id) => {
@@ -119,14 +122,14 @@ function createRefusedLook(times: number, meanwhile: () => void = () => undefine
       if (looks === 1) meanwhile();
       return undefined;
     }
-    const root = await lookIntoProcess(pid, id);
+    const root = await openProcessRoot(pid, id);
     if (root !== undefined) sessionContainer ??= id;
     return root;
   };
 }
 
 /** Returns a scene in which the project, or a parent folder of it, is swapped for a folder with the keys. */
-function toProject(folder = "") {
+function swapProject(folder = "") {
   return async (lab: Lab): Promise<Scene> => {
     const root = await lab.makeDirectory();
     const [path, secrets] = [join(root, "project"), join(root, "secrets")];
@@ -138,7 +141,7 @@ function toProject(folder = "") {
 }
 
 /** Returns a scene in which a repository's hooks, or its whole .git folder, become a symlink to the keys. */
-function toProtected(path: string) {
+function swapProtected(path: string) {
   return async (lab: Lab): Promise<Scene> => {
     const directory = await lab.makeDirectory();
     const secrets = await lab.makeDirectory();
@@ -168,7 +171,7 @@ const DEFINED = {
 };
 
 /** Returns a scene with a repository without agents, to which another agent adds one. */
-function toRepository(...folders: readonly string[]) {
+function swapRepository(...folders: readonly string[]) {
   return async (lab: Lab): Promise<Scene> => {
     const directory = await lab.makeDirectory();
     for (const folder of folders) await mkdir(join(directory, folder), { recursive: true });

@@ -10,6 +10,7 @@ export function toTestId(group: string, id: string): string {
   return `${group}.docker.test.ts > ${id}`;
 }
 
-function toLine({ id, promise, protections }: Claim): string {
-  return `- \`${id}\`: ${promise} (${protections.map((protection) => `\`${protection}\``).join(", ")})\n`;
+function toLine({ id, isOfEngine = false, promise, protections }: Claim): string {
+  const named = protections.map((protection) => `\`${protection}\``).join(", ");
+  return `- \`${id}\`: ${promise} (${named}${isOfEngine ? "; engines only" : ""})\n`;
 }

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Claim, Verdict, Protection } from "../../src/probe/claim.ts";
 import type { ServeAgents } from "../../src/lab/lab-servers.ts";
-import { createLab, type Lab } from "../../src/lab/lab.ts";
+import { createDockerTarget, type DockerTargetOptions } from "../../src/docker/docker-target.ts";
+import { createLab, type Lab, type LabOptions } from "../../src/lab/lab.ts";
 import { attempt, prove } from "../../src/prove.ts";
 import { BASE_IMAGE } from "../../../runner-docker/test/helpers/docker-place.ts";
-import { createServeInLab } from "../../../mcp-server/src/commands/doctor/serve-in-lab.ts";
-import { toSilentHost } from "../../../mcp-server/test/helpers/to-silent-host.ts";
+import { createServeInLab } from "../../../cli/src/commands/doctor/prove-claims.ts";
+import { toSilentHost } from "../../../cli/test/helpers/to-silent-host.ts";
 import { isMoot } from "../../src/probe/verdicts.ts";
 import { CONTAINER_REMOVALS, type Removals } from "./remove-protections.ts";
 import { createRewritingEngine } from "./rewriting-engine.ts";
@@ -27,12 +28,19 @@ export type ClaimSuite = {
 /** Gives agents their MCP servers, as budgie does. */
 export const SERVE_AGENTS: ServeAgents = createServeInLab(toSilentHost({ home: "/", cwd: "/" }));
 
-export const OPTIONS = {
+/** The engine and the image of the tests. */
+export const ENGINE: DockerTargetOptions = {
   image: BASE_IMAGE,
   home: process.env["HOME"] ?? "/root",
   hostEnv: process.env,
-  serveAgents: SERVE_AGENTS,
 };
+
+export const OPTIONS = { target: createDockerTarget(ENGINE), serveAgents: SERVE_AGENTS };
+
+/** Returns the options of a lab behind another engine. */
+export function behind({ hostEnv }: Pick<DockerTargetOptions, "hostEnv">): Pick<LabOptions, "target"> {
+  return { target: createDockerTarget({ ...ENGINE, hostEnv }) };
+}
 
 /** Tests that every probe of the claims is held, and that it gets through once exactly the claim's protections are removed. */
 export function describeClaims(claims: readonly Claim[], { controls = {}, removals = {} }: ClaimSuite = {}): void {
@@ -74,7 +82,7 @@ export async function proveWithout(claim: Claim, removals: Removals): Promise<Re
   await using engine = await createRewritingEngine(async (body) => {
     for (const protection of claim.protections) await toRemoval(protection, removals)(body);
   });
-  const [result] = await prove({ ...OPTIONS, hostEnv: engine.hostEnv, claims: [claim] });
+  const [result] = await prove({ ...OPTIONS, ...behind(engine), claims: [claim] });
   return Object.fromEntries(result?.probes.map(({ name, verdict }) => [name, verdict]) ?? []);
 }
 

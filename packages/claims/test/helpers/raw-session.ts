@@ -4,15 +4,17 @@ import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import type Docker from "dockerode";
 import { createSessionId, type RunnerSession, type SessionId } from "@budgie/core";
+import type { DockerTarget } from "../../src/docker/docker-target.ts";
 import type { OpenOptions } from "../../src/lab/lab.ts";
 import { demultiplex } from "../../../runner-docker/src/engine/demultiplex.ts";
 import { connectEngine } from "../../../runner-docker/src/engine/engine.ts";
 import { BASE_IMAGE } from "../../../runner-docker/test/helpers/docker-place.ts";
-import { OPTIONS } from "./describe-claims.ts";
+import { ENGINE } from "./describe-claims.ts";
 
 /** Opens a session without budgie's runner: the engine mounts the sources as named, and nothing verifies them. */
-export async function openRawSession({ hostEnv, id }: OpenOptions = {}): Promise<RunnerSession> {
-  const { docker } = await connectEngine(hostEnv ?? OPTIONS.hostEnv, OPTIONS.home);
+export async function openRawSession({ id, target }: OpenOptions = {}): Promise<RunnerSession> {
+  const { hostEnv } = (target as DockerTarget | undefined) ?? ENGINE;
+  const { docker } = await connectEngine(hostEnv, ENGINE.home);
   return {
     id: id ?? createSessionId(),
     paths: () => ({ workspace: "/workspace", home: "/home/agent" }),

@@ -7,19 +7,19 @@ import type { Lab } from "../../src/lab/lab.ts";
 import { held, isMoot } from "../../src/probe/verdicts.ts";
 import { attempt } from "../../src/prove.ts";
 
-type Parts = Parameters<typeof createLabServers>[0];
+type Dependencies = Parameters<typeof createLabServers>[0];
 
 /** Creates parts whose agents' turns last until they are aborted. */
-function toParts({ serve, signal }: { readonly serve?: () => string; readonly signal?: AbortSignal }): Parts {
+function toParts({ serve, signal }: { readonly serve?: () => string; readonly signal?: AbortSignal }): Dependencies {
   const path = mkdtempSync(join(tmpdir(), "budgie-lab-servers-"));
   onTestFinished(() => rmSync(path, { recursive: true }));
-  const host = { path, agentsDir: join(path, "agents"), stateDir: join(path, "state") } as Parts["host"];
+  const host = { path, agentsDir: join(path, "agents"), stateDir: join(path, "state") } as Dependencies["host"];
   for (const folder of [host.agentsDir, host.stateDir]) mkdirSync(folder);
   return {
     host,
     signal,
-    network: { webPort: 80 } as Parts["network"],
-    runner: { openSession: async () => ({ serve }) } as unknown as Parts["runner"],
+    network: { webPort: 80 } as Dependencies["network"],
+    runner: { openSession: async () => ({ serve }) } as unknown as Dependencies["runner"],
     serveAgents: () => (turn) =>
       new Promise((_, reject) => turn.signal?.addEventListener("abort", () => reject(new Error("aborted")))),
     keep: (made) => onTestFinished(() => made[Symbol.asyncDispose]()),

@@ -1,7 +1,7 @@
 import { prove, type Claim, type Verdict } from "@budgie/claims";
 import { listHostAddresses } from "../../src/lab/lab-network.ts";
 import { NOBODY, PLAYED_ADDRESSES } from "../../src/network/network-claims.ts";
-import { OPTIONS } from "../helpers/describe-claims.ts";
+import { behind, OPTIONS } from "../helpers/describe-claims.ts";
 import { createNetworkPlayer } from "./network-player.ts";
 import { CONTAINER_REMOVALS } from "../helpers/remove-protections.ts";
 import { createRewritingEngine } from "../helpers/rewriting-engine.ts";
@@ -15,6 +15,6 @@ export async function provePlayed(claim: Claim): Promise<Readonly<Record<string,
     body.HostConfig.NetworkMode = `container:${player.container}`;
     body.Env = [...(body.Env ?? []), `BUDGIE_PLAYED=${player.canary}`];
   });
-  const [result] = await prove({ ...OPTIONS, hostEnv: engine.hostEnv, claims: [claim] });
+  const [result] = await prove({ ...OPTIONS, ...behind(engine), claims: [claim] });
   return Object.fromEntries(result?.probes.map(({ name, verdict }) => [name, verdict]) ?? []);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { CLAIM_GROUPS, type ServeAgents } from "@budgie/claims";
 import type { SandboxService } from "@budgie/core";
 import { inCarelessLab } from "../helpers/careless.ts";
-import { describeClaims, SERVE_AGENTS, type Control } from "../helpers/describe-claims.ts";
+import { behind, describeClaims, SERVE_AGENTS, type Control } from "../helpers/describe-claims.ts";
 import { createRewritingEngine, type CreateBody } from "../helpers/rewriting-engine.ts";
 import { serveNaively } from "./serve-naively.ts";
 
@@ -16,7 +16,7 @@ const withEntries: Control = async (claim) => {
   await using engine = await createRewritingEngine(async (body) => {
     body.Env = [...(body.Env ?? []), ...toVariables(body)];
   });
-  return await inCarelessLab(() => ({}), { serveAgents: (protocol) => protocol, hostEnv: engine.hostEnv })(claim);
+  return await inCarelessLab(() => ({}), { serveAgents: (protocol) => protocol, ...behind(engine) })(claim);
 };
 
 function toVariables({ HostConfig }: CreateBody): readonly string[] {
@@ -92,7 +92,7 @@ function aroundServers(change: (body: CreateBody, agent: string) => void): Contr
       if (isAgents) agent = body.Labels["dev.budgie.session"] ?? "";
       else change(body, agent);
     });
-    return await inCarelessLab(() => ({}), { serveAgents: serveLate, hostEnv: engine.hostEnv })(claim);
+    return await inCarelessLab(() => ({}), { serveAgents: serveLate, ...behind(engine) })(claim);
   };
 }
 

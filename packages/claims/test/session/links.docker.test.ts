@@ -1,6 +1,6 @@
 import { CLAIM_GROUPS } from "@budgie/claims";
 import { inCarelessLab } from "../helpers/careless.ts";
-import { describeClaims, OPTIONS } from "../helpers/describe-claims.ts";
+import { behind, describeClaims } from "../helpers/describe-claims.ts";
 import { createHostSessions, runOnHost } from "./host-sessions.ts";
 import { openRawSession } from "../helpers/raw-session.ts";
 import { createRewritingEngine } from "../helpers/rewriting-engine.ts";
@@ -16,7 +16,7 @@ describeClaims(CLAIM_GROUPS.links, {
     "planted-home": inCarelessLab(syncThroughLinks),
     "planted-mount-points": async (claim) => {
       await using engine = await createRewritingEngine(() => Promise.resolve(), { blind: true });
-      return await inCarelessLab(() => ({}), { ...OPTIONS, hostEnv: engine.hostEnv })(claim);
+      return await inCarelessLab(() => ({}), behind(engine))(claim);
     },
     "plain-files": async (claim) => {
       await using sessions = createHostSessions();

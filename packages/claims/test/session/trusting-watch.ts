@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { TurnDependencies } from "@budgie/core";
+import type { TurnDependencies } from "@budgie/core/turn";
 
 type Watch = NonNullable<TurnDependencies["watch"]>;
 

@@ -4,15 +4,15 @@ import { BudgieError } from "../errors.ts";
 import { JSON_BOUNDS } from "../bounds/json-bounds.ts";
 import { parseJson } from "../text/parse-json.ts";
 import { AGENT_NAME } from "./agent.ts";
-import { toKiroTools } from "./kiro-tools.ts";
+import { listKiroTools } from "./list-kiro-tools.ts";
 import { isSyntaxError, parseFrontmatter, splitFrontmatter } from "./frontmatter.ts";
-import { parseLenientFields } from "./lenient-fields.ts";
+import { parseLenientFields } from "./parse-lenient-fields.ts";
 import { reloadFile } from "./reload-file.ts";
 
 const text = z.string().nullish();
 
 /** Returns the texts of a list; or the words of a text, split at commas and blanks, but not in the parentheses of `Bash(git diff, git log)`. */
-export function toWords(value: unknown): string[] {
+export function splitWords(value: unknown): string[] {
   if (typeof value === "string") return value.match(/[^\s,()]+(?:\([^()]*\))?/g) ?? [];
   return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }
@@ -20,7 +20,7 @@ export function toWords(value: unknown): string[] {
 const names = z
   .union(
     [
-      z.string().transform(toWords),
+      z.string().transform(splitWords),
       z.array(z.string()),
       // A key without a value: nothing is listed.
       z.null().transform((): string[] => []),
@@ -49,7 +49,7 @@ const definitionSchema = z.looseObject({
   // Servers by their names, as files for Claude Code have them, are the caller's.
   mcpServers: z
     .union(
-      [z.record(z.string(), z.unknown()), z.array(z.unknown()), z.string().transform(toWords), z.null()],
+      [z.record(z.string(), z.unknown()), z.array(z.unknown()), z.string().transform(splitWords), z.null()],
       "must be a map of servers",
     )
     .optional(),
@@ -84,7 +84,7 @@ export function parseAgentFile(content: string, { file, path }: AgentPlace): Par
   refuseDeep(read.fields, MOST_LEVELS);
   const { body, fields, format } = read;
   const known = format === "json" ? fields : toJsons(fields);
-  const given = { ...known, name: toAgentName(known["name"] ?? undefined, path) };
+  const given = { ...known, name: chooseAgentName(known["name"] ?? undefined, path) };
   const parsed = definitionSchema.safeParse(body === "" ? given : { ...given, prompt: body });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
@@ -109,7 +109,7 @@ export function readAgentFile({ file, name }: AgentOfFile): ParsedAgentFile {
 }
 
 /** Returns the MCP servers that an agent defines. Names alone define none. */
-export function toServerEntries({ mcpServers }: AgentDefinition): Readonly<Record<string, unknown>> {
+export function listServerEntries({ mcpServers }: AgentDefinition): Readonly<Record<string, unknown>> {
   return Array.isArray(mcpServers) ? {} : (mcpServers ?? {});
 }
 
@@ -173,7 +173,7 @@ function toJsons(fields: Readonly<Record<string, unknown>>): Readonly<Record<str
 }
 
 /** Returns an agent's name: its path, whose last part a plain `name` in its file replaces. */
-function toAgentName(name: unknown, path: string): unknown {
+function chooseAgentName(name: unknown, path: string): unknown {
   if (name === undefined) return path;
   if (typeof name !== "string" || name === "" || name.includes("/")) return name;
   const folder = dirname(path);
@@ -185,8 +185,8 @@ function toKiros({ model, ...definition }: AgentDefinition): AgentDefinition {
   const { allowedTools, tools } = definition;
   return {
     ...definition,
-    ...(tools === undefined ? {} : { tools: [...toKiroTools(tools, { partly: true })] }),
-    ...(allowedTools === undefined ? {} : { allowedTools: [...toKiroTools(allowedTools, { partly: false })] }),
+    ...(tools === undefined ? {} : { tools: [...listKiroTools(tools, { partly: true })] }),
+    ...(allowedTools === undefined ? {} : { allowedTools: [...listKiroTools(allowedTools, { partly: false })] }),
     // The caller's model, in files for Claude Code: for an agent of budgie, the configured one.
     ...(model === undefined || model === "inherit" ? {} : { model }),
   };

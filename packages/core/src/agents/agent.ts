@@ -1,5 +1,5 @@
-import type { AgentHook } from "./agent-hooks.ts";
-import type { NamedFile } from "./named-files.ts";
+import type { AgentHook } from "./agent-hook.ts";
+import type { NamedFile } from "./list-named-files.ts";
 
 /** A configured agent, as budgie offers it. */
 export type Agent = {
@@ -38,8 +38,6 @@ export type AgentProgram = {
   readonly argv: readonly [string, ...string[]];
   /** More arguments in a sandbox; default: none */
   readonly sandboxArgs?: readonly string[] | undefined;
-  /** The names of the variables that it gets from budgie's environment */
-  readonly env: readonly string[];
   /** Files to copy into its home in a sandbox: the path below the home, and the absolute path of the user's file; default: none */
   readonly home?: Readonly<Record<string, string>> | undefined;
   /** The image of its sandbox; default: the runner's */
@@ -68,6 +66,6 @@ export const AGENT_NAME = /^(?![\s\-.])[^/\\\p{Cc}]+(?:\/(?![\s\-.])[^/\\\p{Cc}]
 const PREFIX = /^\s*sub-agent:\s*/i;
 
 /** Removes the `sub-agent:` prefix from a description; `undefined` without it, since the agent is then not for budgie. */
-export function toSubAgentDescription(description: string): string | undefined {
+export function withoutSubAgentPrefix(description: string): string | undefined {
   return PREFIX.test(description) ? description.replace(PREFIX, "").trim() : undefined;
 }

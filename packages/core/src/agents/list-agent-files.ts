@@ -39,30 +39,30 @@ export function listAgentFiles(agentsDir: string): ListedFiles {
       const name = entry.name.slice(0, -extension.length);
       if (!LITTER.test(entry.name)) files.push({ file: path, path: `${below}${name}` });
     } else if (!entry.name.startsWith(".") && isFolder(entry, path)) {
-      if (depth === DEEPEST) problems.add(toTooMany(agentsDir, `deeper than ${DEEPEST} folders`));
+      if (depth === DEEPEST) problems.add(formatTooMany(agentsDir, `deeper than ${DEEPEST} folders`));
       else queue.push({ folder: path, below: `${below}${entry.name}/`, depth: depth + 1 });
     }
   }
 
   for (const place of queue) {
-    const id = toId(place.folder);
+    const id = idOf(place.folder);
     if (seen.has(id)) continue;
     seen.add(id);
     const entries = list(place, { most: entriesLeft + 1, problems });
     for (const entry of entries.slice(0, entriesLeft)) add(entry, place);
     entriesLeft -= entries.length;
     if (entriesLeft >= 0) continue;
-    problems.add(toTooMany(agentsDir, `after the first ${MOST_ENTRIES} entries`));
+    problems.add(formatTooMany(agentsDir, `after the first ${MOST_ENTRIES} entries`));
     break;
   }
-  if (files.length > MOST_FILES) problems.add(toTooMany(agentsDir, `after the first ${MOST_FILES}`));
+  if (files.length > MOST_FILES) problems.add(formatTooMany(agentsDir, `after the first ${MOST_FILES}`));
   return { files: files.slice(0, MOST_FILES), problems: [...problems] };
 }
 
 // Lock files of Emacs, and files in which macOS keeps attributes on other file systems.
 const LITTER = /^\.[#_]/;
 
-function toTooMany(agentsDir: string, where: string): string {
+function formatTooMany(agentsDir: string, where: string): string {
   return `Skipped the agent files in "${agentsDir}" ${where}. Move other files elsewhere.`;
 }
 
@@ -75,7 +75,7 @@ function isFolder(entry: Dirent, path: string): boolean {
   }
 }
 
-function toId(folder: string): string {
+function idOf(folder: string): string {
   try {
     const { dev, ino } = statSync(folder);
     return `${dev}:${ino}`;

@@ -1,11 +1,16 @@
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { toSubAgentDescription, type Agent } from "./agent.ts";
+import { withoutSubAgentPrefix, type Agent } from "./agent.ts";
 import { parseAgentFile, type AgentDefinition, type AgentPlace, type ParsedAgentFile } from "./agent-definition.ts";
-import { toAgentHooks } from "./agent-hooks.ts";
-import { parseAgentProfile, toEnhancedDescription, toWhenToUse, type AgentProfile } from "./agent-profile.ts";
-import { allowsFileTools } from "./agent-tools.ts";
-import { toNamedFiles } from "./named-files.ts";
+import { listHooks } from "./agent-hook.ts";
+import {
+  parsePromptFrontmatter,
+  formatDescription,
+  formatWhenToUse,
+  type PromptFrontmatter,
+} from "./prompt-frontmatter.ts";
+import { allowsFileTools } from "./capability.ts";
+import { listNamedFiles } from "./list-named-files.ts";
 import { reloadFile, UNREADABLE, type LoadedFile } from "./reload-file.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 
@@ -18,7 +23,7 @@ export type LoadedAgent = {
   /** Its value is `undefined` for a prompt too, which is no agent */
   readonly content: LoadedFile<ParsedAgentFile | undefined>;
   /** The agent's prompt file; `undefined` if the agent's name is unknown */
-  readonly profile: LoadedFile<AgentProfile | undefined> | undefined;
+  readonly profile: LoadedFile<PromptFrontmatter | undefined> | undefined;
 };
 
 export type PromptFolder = {
@@ -34,8 +39,8 @@ export function loadAgent(place: AgentPlace, folder: PromptFolder, before?: Load
   const profile = loadProfile(content.value?.definition, folder, before);
   const isAsBefore = before !== undefined && isSame(content, before.content) && isSame(profile, before.profile);
   if (isAsBefore) return { ...before, content, profile };
-  const problems = toProblems(file, content, profile);
-  const subAgent = toSubAgent(file, content, profile?.value);
+  const problems = listProblems(file, content, profile);
+  const subAgent = readSubAgent(file, content, profile?.value);
   return { agent: subAgent, problems, content, profile };
 }
 
@@ -53,52 +58,52 @@ function loadProfile(
   const known = before?.content.value?.definition.name === name ? before.profile : undefined;
   if (isGone && known !== undefined) return known;
   const path = join(promptsDir, `${name}.md`);
-  const profile = reloadFile(path, (text) => parseAgentProfile(text, path), known);
+  const profile = reloadFile(path, (text) => parsePromptFrontmatter(text, path), known);
   if (profile.stamp !== UNREADABLE) return profile;
   return { ...profile, problem: `Cannot read "${path}": ${profile.problem}.` };
 }
 
-function toSubAgent(
+function readSubAgent(
   file: string,
   { problem, value }: LoadedAgent["content"],
-  profile: AgentProfile | undefined,
+  profile: PromptFrontmatter | undefined,
 ): Agent | undefined {
   if (value === undefined || !isSubAgent(value.definition)) return undefined;
   const { hooks, model, name } = value.definition;
   return {
     name,
-    description: toDescription(value.definition, profile),
-    whenToUse: toWhenToUse(profile),
+    description: findDescription(value.definition, profile),
+    whenToUse: formatWhenToUse(profile),
     file,
-    promptFile: toPromptFile(value.definition, file),
+    promptFile: findPromptFile(value.definition, file),
     writesFiles: allowsFileTools(value.definition),
     model: profile?.model ?? undefined,
     hasModel: typeof model === "string" && model !== "",
-    named: toNamedFiles(value.definition, file),
-    ...(hooks === undefined ? {} : { hooks: toAgentHooks(hooks) }),
+    named: listNamedFiles(value.definition, file),
+    ...(hooks === undefined ? {} : { hooks: listHooks(hooks) }),
     broken: problem,
   };
 }
 
-function toDescription({ description, name }: AgentDefinition, profile: AgentProfile | undefined): string {
-  const described = toEnhancedDescription(toSubAgentDescription(description ?? "") ?? "", profile);
+function findDescription({ description, name }: AgentDefinition, profile: PromptFrontmatter | undefined): string {
+  const described = formatDescription(withoutSubAgentPrefix(description ?? "") ?? "", profile);
   // Some clients omit a tool whose description is empty or invisible.
   return sanitizeText(described).trim() === "" ? `The agent ${name}.` : described;
 }
 
 /** Excludes the orchestrator, which is the caller: as a tool it would call itself. */
 function isSubAgent({ description, name }: AgentDefinition): boolean {
-  return name !== "orchestrator" && toSubAgentDescription(description ?? "") !== undefined;
+  return name !== "orchestrator" && withoutSubAgentPrefix(description ?? "") !== undefined;
 }
 
 /** Resolves a `file://` prompt as Kiro does: relative to the agent file's folder, with `~` for the home. */
-function toPromptFile({ prompt }: AgentDefinition, file: string): string | undefined {
+function findPromptFile({ prompt }: AgentDefinition, file: string): string | undefined {
   const path = /^file:\/\/(.+)$/.exec(prompt ?? "")?.[1];
   if (path === undefined) return undefined;
   return path.startsWith("~/") ? join(homedir(), path.slice(2)) : resolve(dirname(file), path);
 }
 
-function toProblems(file: string, content: LoadedAgent["content"], profile: LoadedAgent["profile"]): string[] {
+function listProblems(file: string, content: LoadedAgent["content"], profile: LoadedAgent["profile"]): string[] {
   const problems: string[] = [];
   // Without a stamp, it is a dangling symlink, or a file that was removed since the folder was read.
   const reason = content.stamp === undefined ? "there is no such file" : content.problem;

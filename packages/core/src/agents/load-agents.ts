@@ -4,7 +4,7 @@ import type { Agent } from "./agent.ts";
 import type { AgentPlace } from "./agent-definition.ts";
 import { listAgentFiles } from "./list-agent-files.ts";
 import { loadAgent, type LoadedAgent, type PromptFolder } from "./load-agent.ts";
-import { toOption } from "../options.ts";
+import { formatOption } from "../option-name.ts";
 
 /** The agents in the order of their files, those of a folder before those of the folders in it, and the problems with other files. */
 export type LoadedAgents = {
@@ -43,7 +43,7 @@ export function loadAgents(folders: AgentFolders, before?: LoadedAgents): Loaded
   const agents = [...(folders.configuredAgents ?? []), ...loaded];
   const folderProblems = [...listProblems, ...(gone === undefined ? [] : [gone])];
   const fileProblems = [...files.values()].flatMap((file) => file.problems);
-  const problems = [...folderProblems, ...fileProblems, ...toReadOnlyProblem(loaded)];
+  const problems = [...folderProblems, ...fileProblems, ...listReadOnly(loaded)];
   return {
     agents: orSame(agents, before?.agents),
     problems: orSame(problems, before?.problems),
@@ -71,7 +71,7 @@ function listFiles({ agentsDir, configuredAgents }: AgentFolders, before: Loaded
     // Users of other agents need not have Kiro's folder.
     if (code === "ENOENT" && configuredAgents !== undefined) return { places: undefined, problems: [] };
     const rest = before === undefined || before.agents.length === 0 ? "" : " Its agents stay as they were.";
-    const remedy = `Create it, or name another with ${toOption("agentsDir")}.${rest}`;
+    const remedy = `Create it, or name another with ${formatOption("agentsDir")}.${rest}`;
     const fault =
       code === "ENOENT"
         ? `There is no agents directory "${agentsDir}".`
@@ -91,7 +91,7 @@ function findGonePrompts({ promptsDir }: AgentFolders, before: LoadedAgents | un
 const MOST_NAMED = 5;
 
 /** Writes one line about all agents that may not write an answer file. */
-function toReadOnlyProblem(agents: readonly Agent[]): readonly string[] {
+function listReadOnly(agents: readonly Agent[]): readonly string[] {
   const names = agents.filter(({ writesFiles }) => !writesFiles).map(({ name }) => `"${name}"`);
   if (names.length === 0) return [];
   const rest = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";

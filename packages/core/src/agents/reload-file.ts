@@ -28,10 +28,10 @@ export function reloadFile<Value>(
   try {
     const found = statSync(path, { throwIfNoEntry: false });
     if (found === undefined) return MISSING;
-    if (before?.text === undefined && before?.stamp === toStamp(found)) return before;
-    return toLoaded(readText(path), parse, before);
+    if (before?.text === undefined && before?.stamp === stampOf(found)) return before;
+    return parseContent(readText(path), parse, before);
   } catch (error) {
-    return { value: before?.value, problem: toReason(error), stamp: UNREADABLE, text: undefined };
+    return { value: before?.value, problem: formatReason(error), stamp: UNREADABLE, text: undefined };
   }
 }
 
@@ -39,7 +39,7 @@ const MISSING = { value: undefined, problem: undefined, stamp: undefined, text: 
 
 type Content = Pick<LoadedFile<unknown>, "text"> & { readonly stamp: string; readonly read: string };
 
-function toLoaded<Value>(
+function parseContent<Value>(
   { read, stamp, text }: Content,
   parse: (text: string) => Value,
   before: LoadedFile<Value> | undefined,
@@ -48,21 +48,21 @@ function toLoaded<Value>(
   try {
     return { value: parse(read), problem: undefined, stamp, text };
   } catch (error) {
-    return { value: before?.value, problem: toReason(error), stamp, text };
+    return { value: before?.value, problem: formatReason(error), stamp, text };
   }
 }
 
 function readText(path: string): Content {
   const { stats, text: read } = readPlainFile(path);
   const isNew = Date.now() - stats.ctimeMs < STAMP_STEP_MS;
-  return { read, stamp: toStamp(stats), text: isNew ? read : undefined };
+  return { read, stamp: stampOf(stats), text: isNew ? read : undefined };
 }
 
-function toStamp({ ctimeMs, dev, ino, mtimeMs, size }: Stats): string {
+function stampOf({ ctimeMs, dev, ino, mtimeMs, size }: Stats): string {
   return [dev, ino, size, mtimeMs, ctimeMs].join();
 }
 
 /** Formats an error in one line, because JSON's messages quote the text, newlines included. */
-function toReason(error: unknown): string {
+function formatReason(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ");
 }

@@ -1,5 +1,5 @@
 import { JSON_BOUNDS, type JsonBounds } from "./json-bounds.ts";
-import { createJsonScan } from "./scan-json.ts";
+import { createJsonScan } from "./json-scan.ts";
 
 /**
  * Parses JSON of another party, unless it exceeds the bounds. Throws a `RangeError` that names the bound, as in "more than 50000 values",

@@ -1,4 +1,4 @@
-import type { FolderKind, NameKind } from "./executable-names.ts";
+import type { FolderKind, NameKind } from "./name-kind.ts";
 
 /** The way in which the host runs a path. `hook` and `plain` need no explanation. */
 export type Effect = keyof typeof SENTENCES | "hook" | "plain";
@@ -16,7 +16,7 @@ const SENTENCES = {
 export const GIT_EFFECTS: readonly Effect[] = ["repository", "commondir", "worktree", "named", "config", "hook"];
 
 /** Finds the effect of a name in a folder. */
-export function toEffect(name: string, meaning: NameKind, folder: FolderKind): Effect {
+export function findEffect(name: string, meaning: NameKind, folder: FolderKind): Effect {
   if (meaning === "git") return "repository";
   if (meaning === "named") return "named";
   if (folder === "hooks" || meaning === "hooks") return "hook";
@@ -25,7 +25,7 @@ export function toEffect(name: string, meaning: NameKind, folder: FolderKind): E
 }
 
 /** Explains an effect; `undefined` if it needs no explanation. */
-export function toEffectText(effect: Effect): string | undefined {
+export function explainEffect(effect: Effect): string | undefined {
   return effect === "hook" || effect === "plain" ? undefined : SENTENCES[effect];
 }
 

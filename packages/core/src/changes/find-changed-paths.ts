@@ -1,5 +1,5 @@
 import { fstatSync, type Stats } from "node:fs";
-import { hasLocalClock, isSince } from "./file-times.ts";
+import { hasLocalClock, isSince } from "./note-time.ts";
 import { ROOT, toPathKey, type FolderPath } from "../walk/folder-path.ts";
 import { statEntries } from "../walk/stat-entries.ts";
 import { walkWorkspace, type Next, type VisitedFolder, type WalkBounds } from "../walk/walk-workspace.ts";
@@ -74,9 +74,9 @@ async function visit(search: Search, folder: VisitedFolder): Promise<readonly Ne
   return next;
 }
 
-type Place = { readonly folder: FolderPath; readonly name?: Buffer };
+type ChangedPlace = { readonly folder: FolderPath; readonly name?: Buffer };
 
-function note({ found, sinceMs }: Search, { folder, name }: Place, stats: Stats): void {
+function note({ found, sinceMs }: Search, { folder, name }: ChangedPlace, stats: Stats): void {
   if (!isSince(stats.ctimeMs, sinceMs)) return;
   const [path, parent] = [toPathKey(folder, name), toPathKey(folder)];
   found.push({ path, parent, isFolder: stats.isDirectory(), isNew: isSince(stats.birthtimeMs, sinceMs) });

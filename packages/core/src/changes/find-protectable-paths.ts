@@ -1,8 +1,8 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { BudgieError } from "../errors.ts";
-import { toOption } from "../options.ts";
-import { PROTECTABLE } from "./executable-names.ts";
+import { formatOption } from "../option-name.ts";
+import { PROTECTABLE } from "./name-kind.ts";
 
 /** Finds the existing files and folders of a workspace that the host runs. Throws `WORKSPACE_INVALID` if one is a symlink. */
 export async function findProtectablePaths(workspace: string): Promise<readonly string[]> {
@@ -26,6 +26,6 @@ async function isProtectable(workspace: string, path: string): Promise<boolean> 
 function unprotectable(path: string): BudgieError {
   return new BudgieError(
     "WORKSPACE_INVALID",
-    `"${path}" is a symlink or cannot be read, so it cannot be protected. Replace it, or leave ${toOption("protectExecutablePaths")} out.`,
+    `"${path}" is a symlink or cannot be read, so it cannot be protected. Replace it, or leave ${formatOption("protectExecutablePaths")} out.`,
   );
 }

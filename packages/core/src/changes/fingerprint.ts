@@ -27,17 +27,17 @@ const LARGEST_FILE_BYTES = 1024 * 1024;
 export async function readFingerprint(
   path: Buffer,
   budget: ReadBudget,
-  toText: ToText = toHash,
+  toText: ToText = hashContent,
 ): Promise<Fingerprint | undefined> {
   try {
     const found = await lstat(path);
     const { ctimeMs } = found;
     if (found.isSymbolicLink()) {
-      return { what: `link ${toHash(await readlink(path, "buffer"))}`, hash: undefined, state: "", ctimeMs };
+      return { what: `link ${hashContent(await readlink(path, "buffer"))}`, hash: undefined, state: "", ctimeMs };
     }
     const what = `${found.mode & constants.S_IFMT} ${(found.mode & 0o7777).toString(8)}`;
     if (!found.isFile()) return { what, hash: undefined, state: "", ctimeMs };
-    const hash = await toContentHash(path, found, { budget, toText });
+    const hash = await hashFile(path, found, { budget, toText });
     return { what, hash, state: `${found.size} ${found.mtimeMs} ${ctimeMs}`, ctimeMs };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -55,7 +55,7 @@ export function isSameFingerprint(one: Fingerprint | undefined, other: Fingerpri
 }
 
 /** Reads a plain file of at most 1 MiB; `undefined` if it is another kind of file, or larger. */
-export async function readPlainFile(path: string | Buffer): Promise<Buffer | undefined> {
+async function readPlainFile(path: string | Buffer): Promise<Buffer | undefined> {
   // A symlink or a pipe that replaced the file meanwhile must neither be followed nor block.
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
@@ -72,16 +72,16 @@ export async function readPlainFile(path: string | Buffer): Promise<Buffer | und
  * Hashes the scripts of a `package.json`, or all of it if it is not JSON or has too many values. Returns `undefined` if the budget has no
  * values left.
  */
-export function toScriptsText(content: Buffer, budget: Pick<ReadBudget, "values">): string | undefined {
+export function hashScripts(content: Buffer, budget: Pick<ReadBudget, "values">): string | undefined {
   if (budget.values <= 0) return undefined;
   try {
     const { value, values } = parseCountedJson(content, PACKAGE_BOUNDS);
     budget.values -= values;
     const { scripts } = value as { readonly scripts?: unknown };
-    return `scripts ${toHash(Buffer.from(JSON.stringify(scripts) ?? ""))}`;
+    return `scripts ${hashContent(Buffer.from(JSON.stringify(scripts) ?? ""))}`;
   } catch {
     budget.values -= PACKAGE_BOUNDS.values;
-    return toHash(content);
+    return hashContent(content);
   }
 }
 
@@ -89,13 +89,13 @@ export function toScriptsText(content: Buffer, budget: Pick<ReadBudget, "values"
 const PACKAGE_BOUNDS = { values: 5000, depth: 100 };
 
 /** Hashes content to a short text. */
-export function toHash(content: Buffer): string {
+export function hashContent(content: Buffer): string {
   return createHash("sha256").update(content).digest("base64").slice(0, 24);
 }
 
 type Reading = { readonly budget: ReadBudget; readonly toText: ToText };
 
-async function toContentHash(path: Buffer, { size }: Stats, { budget, toText }: Reading): Promise<string | undefined> {
+async function hashFile(path: Buffer, { size }: Stats, { budget, toText }: Reading): Promise<string | undefined> {
   if (size > LARGEST_FILE_BYTES || size > budget.bytes || budget.files <= 0) return undefined;
   budget.bytes -= size;
   budget.files -= 1;

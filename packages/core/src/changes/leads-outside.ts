@@ -1,6 +1,6 @@
 import { readlink } from "node:fs/promises";
-import { toChain, type FolderPath } from "../walk/folder-path.ts";
-import { toPathIn, type FolderHandle } from "../walk/open-folder.ts";
+import { listChain, type FolderPath } from "../walk/folder-path.ts";
+import { pathIn, type FolderHandle } from "../walk/open-folder.ts";
 
 export type LinkPlace = {
   /** The workspace's open folder */
@@ -17,17 +17,17 @@ export type LinkPlace = {
  */
 export async function leadsOutside(target: Buffer, { folder, root, workspace }: LinkPlace): Promise<boolean> {
   const home = `${Buffer.from(workspace).toString("latin1")}/`;
-  const names = toChain(folder).map(({ name }) => name);
-  let way = toWay({ at: names.slice(1), left: [] }, target.toString("latin1"), home);
+  const names = listChain(folder).map(({ name }) => name);
+  let way = followLink({ at: names.slice(1), left: [] }, target.toString("latin1"), home);
   for (let steps = 0; way !== undefined && steps < MOST_STEPS; steps++) {
     const step = way.left.pop();
     if (step === undefined) return false;
     if (step === "..") {
       if (way.at.pop() === undefined) return true;
     } else if (step !== "" && step !== ".") {
-      const next = await readlink(toPathIn(root, toPath([...way.at, step])), "buffer").catch(() => undefined);
+      const next = await readlink(pathIn(root, toPath([...way.at, step])), "buffer").catch(() => undefined);
       if (next === undefined) way.at.push(step);
-      else way = toWay(way, next.toString("latin1"), home);
+      else way = followLink(way, next.toString("latin1"), home);
     }
   }
   return true;
@@ -39,7 +39,7 @@ const MOST_STEPS = 256;
 type Way = { readonly at: string[]; readonly left: string[] };
 
 /** Prepends a symlink's target to the remaining steps; `undefined` if it leads out at once, or has too many steps. */
-function toWay({ at, left }: Way, target: string, home: string): Way | undefined {
+function followLink({ at, left }: Way, target: string, home: string): Way | undefined {
   const isAbsolute = target.startsWith("/");
   if (left.length > MOST_STEPS || (isAbsolute && !`${target}/`.startsWith(home))) return undefined;
   const steps = (isAbsolute ? target.slice(home.length) : target).split("/");

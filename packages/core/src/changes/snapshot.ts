@@ -1,5 +1,5 @@
 import { ROOT, toPathKey } from "../walk/folder-path.ts";
-import { toPathIn, type OpenFolder } from "../walk/open-folder.ts";
+import { pathIn, type OpenFolder } from "../walk/open-folder.ts";
 import {
   walkWorkspace,
   type Entry,
@@ -8,19 +8,19 @@ import {
   type Walk,
   type WalkBounds,
 } from "../walk/walk-workspace.ts";
-import { GIT_EFFECTS, toEffect, type Effect } from "./effect.ts";
-import { GIT_MARKS, isGitFolder, type FolderKind, type NameKind } from "./executable-names.ts";
+import { GIT_EFFECTS, findEffect, type Effect } from "./effect.ts";
+import { GIT_MARKS, isGitFolder, type FolderKind, type NameKind } from "./name-kind.ts";
 import {
   isSameFingerprint,
   readFingerprint,
-  toHash,
-  toScriptsText,
+  hashContent,
+  hashScripts,
   type Fingerprint,
   type ReadBudget,
 } from "./fingerprint.ts";
-import { toFolderKind, toMeanings } from "./folder-meaning.ts";
-import { findGitPaths, NO_GIT_PATHS, type GitPaths } from "./git-paths.ts";
-import type { Suspects } from "./suspects.ts";
+import { findFolderKind, createFindMeaning } from "./find-meaning.ts";
+import { findGitPaths, NO_GIT_PATHS, type GitPaths } from "./find-git-paths.ts";
+import type { RiskyEntries } from "./risky-entries.ts";
 
 /** The files of a workspace that the host runs, each with its fingerprint. */
 export type Snapshot = {
@@ -41,7 +41,9 @@ export type SnapshotOptions = {
   /** The paths that git used at the previous snapshot, so that a turn's changes do not redirect this one */
   readonly gitPaths?: GitPaths | undefined;
   /** Includes entries that the host does not run */
-  readonly suspects?: Suspects | undefined;
+  readonly suspects?: RiskyEntries | undefined;
+  /** The same for the git folder outside the workspace that holds the others */
+  readonly outsideSuspects?: RiskyEntries | undefined;
   readonly open?: OpenFolder | undefined;
 };
 
@@ -64,11 +66,12 @@ export async function takeSnapshot(workspace: string, options: SnapshotOptions =
     suspects: options.suspects,
     outside: undefined,
   };
-  await walkWorkspace(workspace, { ...toWalk(look), bounds, kind: "plain", open });
+  await walkWorkspace(workspace, { ...createWalk(look), bounds, kind: "plain", open });
   const { gitPaths = NO_GIT_PATHS, notes, unread } = look;
   for (const outside of gitPaths.outside) {
     const timeMs = Math.max(deadline - performance.now(), 0);
-    const walk = toWalk({ ...look, outside, suspects: undefined });
+    const suspects = outside === gitPaths.outside.at(-1) ? options.outsideSuspects : undefined;
+    const walk = createWalk({ ...look, outside, suspects });
     await walkWorkspace(outside, { ...walk, bounds: { ...bounds, timeMs }, kind: "git", open });
   }
   return { notes, unread, gitPaths };
@@ -80,14 +83,14 @@ type Look = {
   readonly unread: Map<string, string>;
   readonly budget: ReadBudget;
   gitPaths: GitPaths | undefined;
-  readonly suspects: Suspects | undefined;
+  readonly suspects: RiskyEntries | undefined;
   /** The folder outside the workspace that is being read */
   readonly outside: string | undefined;
 };
 
 type Found = { readonly entry: Entry; readonly meaning: NameKind };
 
-function toWalk(look: Look): Pick<Walk<FolderKind>, "visit" | "onUnread"> {
+function createWalk(look: Look): Pick<Walk<FolderKind>, "visit" | "onUnread"> {
   return {
     visit: (folder, kind) => visit(look, folder, kind),
     onUnread: ({ code, path, why }) => {
@@ -101,19 +104,19 @@ function toWalk(look: Look): Pick<Walk<FolderKind>, "visit" | "onUnread"> {
 async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promise<readonly Next<FolderKind>[]> {
   const isRoot = folder.path === ROOT && look.outside === undefined;
   if (isRoot) look.gitPaths ??= await findGitPaths(folder, look.workspace);
-  const toMeaning = toMeanings(
+  const toMeaning = createFindMeaning(
     look.outside === undefined ? (look.gitPaths ?? NO_GIT_PATHS) : NO_GIT_PATHS,
     folder.path,
   );
   const { candidates, marks } = await gather(look, folder, (name) => toMeaning(name, kind === "plain" ? "bare" : kind));
   // An agent must not switch off the other checks by making the root a bare repository.
   const own = kind === "plain" && isGitFolder(marks) ? "bare" : kind;
-  const found = candidates.map((entry): Found => ({ entry, meaning: toMeaning(toName(entry), own) }));
+  const found = candidates.map((entry): Found => ({ entry, meaning: toMeaning(nameOf(entry), own) }));
   const files = found.filter(({ entry, meaning }) => entry.type !== "folder" && FILE_KINDS.has(meaning));
   await folder.forEach(files, (file) => note({ look, folder, kind: own }, file));
   const entered = found.filter(({ entry }) => entry.type === "folder");
   return entered.flatMap(({ entry, meaning }): readonly Next<FolderKind>[] => {
-    const next = toFolderKind(toName(entry), meaning, own);
+    const next = findFolderKind(nameOf(entry), meaning, own);
     if (next !== undefined) return [{ name: entry.name, kind: next }];
     return look.suspects === undefined ? [] : [{ name: entry.name, kind: "rest", isLate: true }];
   });
@@ -126,7 +129,7 @@ async function gather(look: Look, folder: VisitedFolder, toMeaning: (name: strin
   for await (const batch of folder.batches()) {
     await look.suspects?.look(folder, batch);
     for (const entry of batch) {
-      const name = toName(entry);
+      const name = nameOf(entry);
       if (GIT_MARKS.has(name)) marks.add(name);
       // Most files are of no interest, and there may be very many.
       if (entry.type === "folder" || FILE_KINDS.has(toMeaning(name))) candidates.push(entry);
@@ -141,21 +144,21 @@ type Noting = { readonly look: Look; readonly folder: VisitedFolder; readonly ki
 
 /** Notes the fingerprint and the effect of a file or link. */
 async function note({ folder, kind, look }: Noting, { entry, meaning }: Found): Promise<void> {
-  const name = toName(entry);
-  const content = meaning === "package" ? toScriptsText : undefined;
-  const fingerprint = await readFingerprint(toPathIn(folder, entry.name), look.budget, content);
+  const name = nameOf(entry);
+  const content = meaning === "package" ? hashScripts : undefined;
+  const fingerprint = await readFingerprint(pathIn(folder, entry.name), look.budget, content);
   if (fingerprint === undefined) return;
   // The previous snapshot has no such folder to compare with.
   if (folder.isLate && look.suspects?.isNew(fingerprint.ctimeMs) !== true) return;
-  const isUsual = kind === "worktree" && name === "commondir" && fingerprint.hash === toHash(COMMON);
-  const effect = isUsual ? "plain" : toEffect(name, meaning, kind);
+  const isUsual = kind === "worktree" && name === "commondir" && fingerprint.hash === hashContent(COMMON);
+  const effect = isUsual ? "plain" : findEffect(name, meaning, kind);
   look.notes.set(toKey(look, toPathKey(folder.path, entry.name)), { fingerprint, effect });
 }
 
 // The content that git writes for each worktree.
 const COMMON = Buffer.from("../..\n");
 
-function toName({ name }: Entry): string {
+function nameOf({ name }: Entry): string {
   return name.toString("utf8");
 }
 
@@ -172,18 +175,18 @@ export type Change = { readonly path: string; readonly effect: Effect };
  * top.
  */
 export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Change[] {
-  const [mayHaveBeen, mayBe] = [toDoubt(before), toDoubt(after)];
+  const [mayHaveBeen, mayBe] = [createIsDoubtful(before), createIsDoubtful(after)];
   const paths = new Set([...before.notes.keys(), ...after.notes.keys()]);
   return [...paths]
     .filter((path) => !isSameFingerprint(before.notes.get(path)?.fingerprint, after.notes.get(path)?.fingerprint))
     .filter((path) => (before.notes.has(path) || !mayHaveBeen(path)) && (after.notes.has(path) || !mayBe(path)))
     .toSorted()
     .map((path) => ({ path, effect: (after.notes.get(path) ?? before.notes.get(path))?.effect ?? "plain" }))
-    .toSorted((one, other) => toRank(one.effect) - toRank(other.effect));
+    .toSorted((one, other) => rankOf(one.effect) - rankOf(other.effect));
 }
 
 /** Creates a function that returns true for paths that may be missing only because the snapshot could not read them. */
-function toDoubt({ unread }: Snapshot): (path: string) => boolean {
+function createIsDoubtful({ unread }: Snapshot): (path: string) => boolean {
   const folders = new Map<string, boolean>();
 
   function isInUnread(path: string): boolean {
@@ -200,7 +203,7 @@ function toDoubt({ unread }: Snapshot): (path: string) => boolean {
   return (path) => unread.size > 0 && isUnknown(path);
 }
 
-function toRank(effect: Effect): number {
+function rankOf(effect: Effect): number {
   const rank = GIT_EFFECTS.indexOf(effect);
   return rank === -1 ? GIT_EFFECTS.length : rank;
 }

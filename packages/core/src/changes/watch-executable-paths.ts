@@ -1,13 +1,13 @@
-import { noteTime, type NotedTime } from "./file-times.ts";
-import { toCountText } from "../text/text.ts";
+import { noteTime, type NotedTime } from "./note-time.ts";
+import { formatCount } from "../text/truncate-text.ts";
 import type { OpenFolder } from "../walk/open-folder.ts";
-import { toPrintablePath } from "../walk/printable-path.ts";
+import { formatPath } from "../walk/format-path.ts";
 import { type Change, compareSnapshots, type Snapshot, takeSnapshot } from "./snapshot.ts";
-import { GIT_EFFECTS, toEffectText } from "./effect.ts";
-import { createSuspects, type Listed, type Outward, type Privileged } from "./suspects.ts";
+import { GIT_EFFECTS, explainEffect } from "./effect.ts";
+import { createRiskyEntries, type Listed, type Outward, type Privileged } from "./risky-entries.ts";
 
 /** A turn's changes to files that the host may run or follow. */
-export type ExecutableChanges = {
+type ExecutableChanges = {
   /** The most dangerous first */
   readonly changedExecutablePaths: readonly string[];
   /** One sentence for each of the first changes that make git run something */
@@ -28,9 +28,12 @@ export type ExecutableWatch = {
   readonly findChanges: () => Promise<ExecutableChanges>;
 };
 
-// Keeps the result short, since a model reads it.
-const MOST_PATHS = 200;
+/** The most paths in a result, which a model reads */
+export const MOST_PATHS = 200;
 const MOST_EXPLAINED = 10;
+
+/** Begins to watch a directory for executable paths that a turn changes. */
+export type WatchDirectory = (directory: string, open?: undefined, last?: ExecutableState) => ExecutableWatch;
 
 /** Begins to watch a workspace. Given the state at the end of the last watch, it also finds the changes since then. `open` is for tests. */
 export function watchExecutablePaths(directory: string, open?: OpenFolder, last?: ExecutableState): ExecutableWatch {
@@ -40,29 +43,32 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder, last?
     ready: Promise.all([taking, time.ready]),
     async findChanges() {
       const before = await taking;
-      const suspects = createSuspects(directory, time.toSinceMs());
+      const suspects = createRiskyEntries(directory, time.toSinceMs());
       const endTime = noteTime();
-      const after = await takeSnapshot(directory, { gitPaths: before.gitPaths, suspects, open });
+      const outside = before.gitPaths.outside.at(-1);
+      const outsideSuspects = outside === undefined ? undefined : createRiskyEntries(outside, time.toSinceMs());
+      const after = await takeSnapshot(directory, { gitPaths: before.gitPaths, suspects, outsideSuspects, open });
       const earlier = last === undefined ? [] : compareSnapshots(last.snapshot, before);
       const changes = joinChanges(compareSnapshots(before, after), earlier);
-      const { outward, privileged } = suspects;
+      const outward = joinListed(suspects.outward, outsideSuspects?.outward, outside);
+      const privileged = joinListed(suspects.privileged, outsideSuspects?.privileged, outside);
       const paths = new Set([...privileged.first, ...changes].map(({ path }) => path));
       return {
-        changedExecutablePaths: [...paths].slice(0, MOST_PATHS).map(toPrintablePath),
+        changedExecutablePaths: [...paths].slice(0, MOST_PATHS).map(formatPath),
         gitChanges: changes
           .filter(({ effect }) => GIT_EFFECTS.includes(effect))
           .slice(0, MOST_EXPLAINED)
-          .map(toSentence),
+          .map(formatChange),
         warnings: [
-          ...toPrivilegedWarnings(privileged),
-          ...toEarlierWarning(earlier),
+          ...warnOfPrivileged(privileged),
+          ...warnOfEarlier(earlier),
           ...changes
-            .filter(({ effect }) => toEffectText(effect) !== undefined)
+            .filter(({ effect }) => explainEffect(effect) !== undefined)
             .slice(0, MOST_EXPLAINED)
-            .map(toSentence),
-          ...toOutwardWarning(outward),
-          ...toUnreadWarning(before, after),
-          ...toManyWarning(changes.length + privileged.count),
+            .map(formatChange),
+          ...warnOfOutward(outward),
+          ...warnOfUnread(before, after),
+          ...warnOfMany(changes.length + privileged.count),
         ],
         state: { snapshot: after, time: endTime },
       };
@@ -70,60 +76,72 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder, last?
   };
 }
 
+/** Joins what was found in the workspace and in a folder outside, whose paths become absolute. */
+function joinListed<Item extends { readonly path: string }>(
+  inside: Listed<Item>,
+  beyond: Listed<Item> | undefined,
+  folder = "",
+): Listed<Item> {
+  if (beyond === undefined) return inside;
+  const start = Buffer.from(folder).toString("latin1");
+  const first = beyond.first.map((item) => ({ ...item, path: `${start}/${item.path}` }));
+  return { first: [...inside.first, ...first], count: inside.count + beyond.count };
+}
+
 function joinChanges(changes: readonly Change[], earlier: readonly Change[]): readonly Change[] {
   const paths = new Set(changes.map(({ path }) => path));
   return [...changes, ...earlier.filter(({ path }) => !paths.has(path))];
 }
 
-function toEarlierWarning(earlier: readonly Change[]): readonly string[] {
+function warnOfEarlier(earlier: readonly Change[]): readonly string[] {
   if (earlier.length === 0) return [];
-  const named = earlier.slice(0, MOST_EXPLAINED).map(({ path }) => toQuoted(path));
-  const more = earlier.length > named.length ? ` and ${toCountText(earlier.length - named.length)} more` : "";
+  const named = earlier.slice(0, MOST_EXPLAINED).map(({ path }) => quotePath(path));
+  const more = earlier.length > named.length ? ` and ${formatCount(earlier.length - named.length)} more` : "";
   return [
     `${named.join(", ")}${more} changed before this turn and after the session's last one, while the agent's process waited. ` +
       `The agent may have done it, if you have not.`,
   ];
 }
 
-function toSentence({ effect, path }: Change): string {
-  const text = toEffectText(effect);
-  return `${toQuoted(path)} was changed${text === undefined ? "" : `: ${text}`}.`;
+function formatChange({ effect, path }: Change): string {
+  const text = explainEffect(effect);
+  return `${quotePath(path)} was changed${text === undefined ? "" : `: ${text}`}.`;
 }
 
 /** Quotes a path with escapes: an agent chose it, and could close the quotation. */
-function toQuoted(path: string): string {
-  return JSON.stringify(toPrintablePath(path));
+function quotePath(path: string): string {
+  return JSON.stringify(formatPath(path));
 }
 
-function toPrivilegedWarnings({ first }: Listed<Privileged>): readonly string[] {
+function warnOfPrivileged({ first }: Listed<Privileged>): readonly string[] {
   return first
     .slice(0, MOST_EXPLAINED)
     .map(
       ({ bit, id, path }) =>
-        `${toQuoted(path)} is a ${bit} file: it runs with the rights of ${bit === "setuid" ? "user" : "group"} ${id}.`,
+        `${quotePath(path)} is a ${bit} file: it runs with the rights of ${bit === "setuid" ? "user" : "group"} ${id}.`,
     );
 }
 
-function toOutwardWarning({ count, first }: Listed<Outward>): readonly string[] {
+function warnOfOutward({ count, first }: Listed<Outward>): readonly string[] {
   if (count === 0) return [];
-  const named = first.slice(0, MOST_EXPLAINED).map(({ path, target }) => `${toQuoted(path)} to ${toQuoted(target)}`);
-  const more = count > named.length ? ` and ${toCountText(count - named.length)} more` : "";
+  const named = first.slice(0, MOST_EXPLAINED).map(({ path, target }) => `${quotePath(path)} to ${quotePath(target)}`);
+  const more = count > named.length ? ` and ${formatCount(count - named.length)} more` : "";
   return [`New links lead out of the workspace: ${named.join(", ")}${more}.`];
 }
 
-function toUnreadWarning(before: Snapshot, after: Snapshot): readonly string[] {
+function warnOfUnread(before: Snapshot, after: Snapshot): readonly string[] {
   const [first] = [...after.unread, ...before.unread];
   if (first === undefined) return [];
   const [path, why] = first;
   return [
-    `Not all of the workspace was checked for changed files that your machine runs (${toQuoted(path)}: ${why}). ` +
+    `Not all of the workspace was checked for changed files that your machine runs (${quotePath(path)}: ${why}). ` +
       `"changedExecutablePaths" may be incomplete.`,
   ];
 }
 
-function toManyWarning(count: number): readonly string[] {
+function warnOfMany(count: number): readonly string[] {
   if (count <= MOST_PATHS) return [];
   return [
-    `The turn changed ${toCountText(count)} files that your machine runs; "changedExecutablePaths" has the first.`,
+    `The turn changed ${formatCount(count)} files that your machine runs; "changedExecutablePaths" has the first.`,
   ];
 }

@@ -1,6 +1,6 @@
 import { findChangedPaths } from "./find-changed-paths.ts";
-import { noteTime } from "./file-times.ts";
-import { toPrintablePath } from "../walk/printable-path.ts";
+import { noteTime } from "./note-time.ts";
+import { formatPath } from "../walk/format-path.ts";
 import type { WalkBounds } from "../walk/walk-workspace.ts";
 
 /** The changes of a workspace. */
@@ -36,9 +36,9 @@ export function watchWorkspace(directory: string, bounds = BOUNDS): WorkspaceWat
       if (sinceMs === undefined) return { ...UNCHANGED, unknown: "the clock of this machine was set back meanwhile" };
       const { paths, unread } = await findChangedPaths(directory, sinceMs, bounds);
       return {
-        paths: paths.slice(0, MOST_PATHS).map(toPrintablePath),
+        paths: paths.slice(0, MOST_PATHS).map(formatPath),
         count: paths.length,
-        unknown: unread && `of ${JSON.stringify(toPrintablePath(unread.path))}, ${unread.why}`,
+        unknown: unread && `of ${JSON.stringify(formatPath(unread.path))}, ${unread.why}`,
       };
     },
   };

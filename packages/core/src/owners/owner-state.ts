@@ -1,4 +1,4 @@
-import type { ProcessState } from "./owner-process.ts";
+import type { ProcessState } from "./process-state.ts";
 import type { OwnerProcess, OwnerRecord } from "./owner-record.ts";
 
 /** The result of connecting to a lock: `unclear` for any error but a refused connection and a missing file. */
@@ -20,7 +20,7 @@ export type OwnerSigns = {
 export type OwnerState = "own" | "live" | "dead" | "foreign";
 
 /** Judges an owner. Returns `dead` only if that is certain (ADR 0003, docs/ownership.md). */
-export function toOwnerState(record: OwnerRecord, judge: Judge, signs: OwnerSigns): OwnerState {
+export function judgeOwner(record: OwnerRecord, judge: Judge, signs: OwnerSigns): OwnerState {
   if (record.instance === judge.instance) return "own";
   // A lock that accepts connections is held by a live process, wherever it is.
   if (signs.lock === "held") return "live";
@@ -29,7 +29,7 @@ export function toOwnerState(record: OwnerRecord, judge: Judge, signs: OwnerSign
   if (judge.process === undefined) return "foreign";
   if (record.process.boot !== judge.process.boot) return isFromBeforeBoot(signs) ? "dead" : "foreign";
   if (record.process.pidNamespace !== judge.process.pidNamespace) return "foreign";
-  return toStateByProcess(record.process, signs);
+  return judgeProcess(record.process, signs);
 }
 
 /**
@@ -40,7 +40,7 @@ function isFromBeforeBoot({ isRecordedHere, lock }: OwnerSigns): boolean {
   return lock === "refused" || (lock === "missing" && isRecordedHere);
 }
 
-function toStateByProcess(process: OwnerProcess, { lock, findProcessState }: OwnerSigns): OwnerState {
+function judgeProcess(process: OwnerProcess, { lock, findProcessState }: OwnerSigns): OwnerState {
   switch (findProcessState(process)) {
     case "running":
       // Its lock was removed.

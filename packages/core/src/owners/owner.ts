@@ -3,12 +3,12 @@ import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync,
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { BudgieError } from "../errors.ts";
-import { toOption } from "../options.ts";
-import { readHostId } from "./host-id.ts";
-import { answerAsker, type OwnerAnswer } from "./owner-channel.ts";
-import { findProcessState, readOwnProcess } from "./owner-process.ts";
+import { formatOption } from "../option-name.ts";
+import { readHostId } from "./read-host-id.ts";
+import { answerAsker, type OwnerAnswer } from "./ask-owner.ts";
+import { findProcessState, readOwnProcess } from "./process-state.ts";
 import { type Isolation, type OwnerProcess, type OwnerRecord, parseOwnerRecord } from "./owner-record.ts";
-import { toOwnerState, type LockState, type OwnerState } from "./owner-state.ts";
+import { judgeOwner, type LockState, type OwnerState } from "./owner-state.ts";
 
 /** This process as an owner of sessions. */
 export type Owner = {
@@ -64,7 +64,7 @@ export function createOwner({ isolation, stateDir, process = readOwnProcess() }:
 
   async function stateOf(other: OwnerRecord, place: RecordPlace = "labels"): Promise<OwnerState> {
     const isRecordedHere = place === "state-directory" && dirname(other.lock) === folder;
-    return toOwnerState(other, judge, { lock: await findLockState(other.lock), findProcessState, isRecordedHere });
+    return judgeOwner(other, judge, { lock: await findLockState(other.lock), findProcessState, isRecordedHere });
   }
 
   return {
@@ -81,7 +81,7 @@ export function createOwner({ isolation, stateDir, process = readOwnProcess() }:
     async clear(other) {
       if (dirname(other.lock) !== folder || (await stateOf(other, "state-directory")) !== "dead") return;
       if (lstatSync(other.lock, { throwIfNoEntry: false })?.isSocket() === true) rmSync(other.lock, { force: true });
-      rmSync(toRecordFile(other), { force: true });
+      rmSync(recordFile(other), { force: true });
     },
     answer: (requests) => void (answer = requests),
     async release() {
@@ -93,7 +93,7 @@ export function createOwner({ isolation, stateDir, process = readOwnProcess() }:
         for (const socket of sockets) socket.destroy();
       });
       rmSync(lock, { force: true });
-      rmSync(toRecordFile(record), { force: true });
+      rmSync(recordFile(record), { force: true });
     },
   };
 }
@@ -109,7 +109,7 @@ async function takeLock(
   if (Buffer.byteLength(record.lock) > LONGEST_SOCKET_PATH) {
     throw new BudgieError(
       "CONFIG_INVALID",
-      `The state directory "${dirname(folder)}" is too long for a socket in it. Choose a shorter one with ${toOption("stateDir")}.`,
+      `The state directory "${dirname(folder)}" is too long for a socket in it. Choose a shorter one with ${formatOption("stateDir")}.`,
     );
   }
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -118,20 +118,20 @@ async function takeLock(
   try {
     return await listen(record.lock, onConnection);
   } catch (error) {
-    rmSync(toRecordFile(record), { force: true });
+    rmSync(recordFile(record), { force: true });
     throw error;
   }
 }
 
 const SUFFIX = ".json";
 
-function toRecordFile({ lock }: OwnerRecord): string {
+function recordFile({ lock }: OwnerRecord): string {
   return `${lock}${SUFFIX}`;
 }
 
 /** Writes the record atomically, because another budgie may read it at any time. */
 function writeRecord(record: OwnerRecord, isolation: Isolation | undefined): void {
-  const file = toRecordFile(record);
+  const file = recordFile(record);
   writeFileSync(`${file}.draft`, JSON.stringify({ isolation, owner: record }), { mode: 0o600 });
   renameSync(`${file}.draft`, file);
 }
@@ -179,7 +179,7 @@ function unusable(folder: string, error: unknown): unknown {
   if (error instanceof BudgieError || code === undefined) return error;
   return new BudgieError(
     "STATE_UNUSABLE",
-    `Cannot keep a lock in "${folder}" (${code}). Make it writable, or choose another place with ${toOption("stateDir")}.`,
+    `Cannot keep a lock in "${folder}" (${code}). Make it writable, or choose another place with ${formatOption("stateDir")}.`,
     { cause: error },
   );
 }

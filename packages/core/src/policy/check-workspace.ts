@@ -1,13 +1,15 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
 import { BudgieError } from "../errors.ts";
-import { toOption } from "../options.ts";
+import { formatOption } from "../option-name.ts";
 import { isWithin } from "./is-within.ts";
-import { resolveSystemLinks } from "./system-links.ts";
+import { resolveSystemLinks } from "./resolve-system-links.ts";
 import { findRefusal, type AllowedRoot, type WorkspaceRefusal, type WorkspaceRules } from "./workspace-rules.ts";
 
-/** Checks a caller's `directory` and resolves its symlinks, or throws `WORKSPACE_INVALID`. */
-export async function checkWorkspace(directory: string, rules: WorkspaceRules): Promise<string> {
+/** Checks a caller's `directory`, which may begin with `~/`, and resolves its symlinks, or throws `WORKSPACE_INVALID`. */
+export async function checkWorkspace(asked: string, rules: WorkspaceRules): Promise<string> {
+  const { home = "~" } = rules;
+  const directory = asked.replace(/^~(?=\/|$)/, () => home);
   const path = await findDirectory(directory);
   const refusal = (await findRefusal(path, rules)) ?? (await findLinkRefusal(directory, path, rules));
   if (refusal === undefined) return path;
@@ -32,7 +34,7 @@ async function findLinkRefusal(
   if (path === meant || allowedRoots.some(isAllowed)) return undefined;
   return {
     what: "is named by a link that an agent may have made",
-    remedy: `Pass ${JSON.stringify(path)} if you mean that, or allow a directory that holds both with ${toOption("allowedRoots")}.`,
+    remedy: `Pass ${JSON.stringify(path)} if you mean that, or allow a directory that holds both with ${formatOption("allowedRoots")}.`,
   };
 }
 

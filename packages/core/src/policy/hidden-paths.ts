@@ -29,7 +29,7 @@ export type Hidden = {
 };
 
 /** Separates the paths that a command hides in its workspace from those in its home. */
-export function toHidden({ hidden = {} }: { readonly hidden?: HiddenPaths | undefined }): Hidden {
+export function splitHidden({ hidden = {} }: { readonly hidden?: HiddenPaths | undefined }): Hidden {
   const ofHome = Object.keys(hidden)
     .filter(isInHome)
     .map((path) => [path.slice(2), hidden[path] ?? "empty folder"] as const);

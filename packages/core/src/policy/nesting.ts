@@ -33,6 +33,6 @@ export function checkNesting(nesting: Nesting): void {
 }
 
 /** Creates the environment variables for an agent's processes. */
-export function toNestingEnvironment({ level, most }: Nesting): Readonly<Record<string, string>> {
+export function nestingVariables({ level, most }: Nesting): Readonly<Record<string, string>> {
   return { [NESTING_VARIABLES.level]: String(level + 1), [NESTING_VARIABLES.most]: String(most) };
 }

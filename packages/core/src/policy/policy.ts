@@ -15,6 +15,8 @@ export type Limits = {
   readonly pids: number;
   /** Limit of the session's home, including the data of earlier processes */
   readonly diskBytes: number;
+  /** Size of `/tmp` in a sandbox, which takes memory */
+  readonly tmpBytes: number;
 };
 
 /** The access of a process to the host. */
@@ -22,7 +24,7 @@ export type Access = {
   /** The access to its workspace: read-only or read and write */
   readonly workspace: "ro" | "rw";
   readonly egress: EgressPolicy;
-  /** The limits; the runner's own replace those that are missing or higher */
+  /** The limits; the runner's own replace those that are missing, and the machine's those that are higher */
   readonly limits: Partial<Limits>;
 };
 
@@ -44,17 +46,23 @@ export type Tightening = {
 
 /** A requested value that exceeds the policy. */
 export type Loosening = {
-  readonly option: "workspace" | "egress" | "host" | "timeout" | "memory" | "cpus" | "pids" | "disk";
+  readonly option: "workspace" | "egress" | "host" | "timeout" | "memory" | "cpus" | "pids" | "disk" | "tmp";
   /** The value in the units of {@link Tightening} */
   readonly asked: string | number;
   readonly most: string | number;
 };
 
 /** The default limits of a sandbox. */
-export const DEFAULT_LIMITS: Limits = { memoryBytes: 4 * 1024 ** 3, cpus: 4, pids: 512, diskBytes: 10 * 1024 ** 3 };
+export const DEFAULT_LIMITS: Limits = {
+  memoryBytes: 4 * 1024 ** 3,
+  cpus: 4,
+  pids: 512,
+  diskBytes: 10 * 1024 ** 3,
+  tmpBytes: 512 * 1024 ** 2,
+};
 
 /** Returns the default limits of a sandbox on a machine with this number of processors, of which one is left to others than agents. */
-export function toDefaultLimits(cpus: number): Limits {
+export function chooseDefaultLimits(cpus: number): Limits {
   return { ...DEFAULT_LIMITS, cpus: Math.min(DEFAULT_LIMITS.cpus, Math.max(1, cpus - 1)) };
 }
 
@@ -79,13 +87,13 @@ export function narrowPolicy(policy: Policy, wish: Tightening, refuse: (loosenin
     if (asked !== undefined && !(asked <= most)) throw refuse({ option, asked, most });
     return asked ?? most;
   };
-  const { cpus, diskBytes, memoryBytes, pids } = wish.limits ?? {};
+  const { cpus, diskBytes, memoryBytes, pids, tmpBytes } = wish.limits ?? {};
   const most = { ...DEFAULT_LIMITS, ...policy.limits };
   return {
     workspace: choose("workspace", { asked: wish.workspace, most: policy.workspace, order: ["ro", "rw"] }),
     egress: {
       mode: choose("egress", { asked: wish.egress, most: policy.egress.mode, order: EGRESS_MODES }),
-      hosts: toFewerHosts(policy.egress, wish.allowedHosts, refuse),
+      hosts: narrowHosts(policy.egress, wish.allowedHosts, refuse),
     },
     limits: {
       ...policy.limits,
@@ -93,12 +101,13 @@ export function narrowPolicy(policy: Policy, wish: Tightening, refuse: (loosenin
       ...(cpus === undefined ? {} : { cpus: lower("cpus", cpus, most.cpus) }),
       ...(pids === undefined ? {} : { pids: lower("pids", pids, most.pids) }),
       ...(diskBytes === undefined ? {} : { diskBytes: lower("disk", diskBytes, most.diskBytes) }),
+      ...(tmpBytes === undefined ? {} : { tmpBytes: lower("tmp", tmpBytes, most.tmpBytes) }),
     },
     timeoutMs: lower("timeout", wish.timeoutMs, policy.timeoutMs),
   };
 }
 
-function toFewerHosts(
+function narrowHosts(
   policy: EgressPolicy,
   asked: readonly AllowedHost[] | undefined,
   refuse: (loosening: Loosening) => BudgieError,
@@ -106,8 +115,8 @@ function toFewerHosts(
   const exceeding = asked?.find((host) => !allowsHost(policy, host));
   if (asked === undefined) return policy.hosts;
   if (exceeding === undefined) return [...asked, ...policy.hosts.filter((entry) => isException(entry, asked))];
-  const most = policy.hosts.map(toHostText).join(", ") || "none";
-  throw refuse({ option: "host", asked: toHostText(exceeding), most });
+  const most = policy.hosts.map(formatHost).join(", ") || "none";
+  throw refuse({ option: "host", asked: formatHost(exceeding), most });
 }
 
 /** Returns true if an entry pins the address of a name that a requested wildcard covers. The name stays pinned. */
@@ -119,7 +128,7 @@ function isException({ address, host, port }: AllowedHost, asked: readonly Allow
   );
 }
 
-function toHostText({ address, host, port }: AllowedHost): string {
+function formatHost({ address, host, port }: AllowedHost): string {
   return `${host}:${port}${address === undefined ? "" : `=${address}`}`;
 }
 

@@ -1,4 +1,4 @@
-import { toHidden, type Cover, type HiddenPaths } from "./hidden-paths.ts";
+import { splitHidden, type Cover, type HiddenPaths } from "./hidden-paths.ts";
 
 const NO_SERVERS = { content: '{ "mcpServers": {} }\n' };
 // An empty map in JSON and in YAML.
@@ -20,7 +20,7 @@ export const PROGRAM_PATHS = {
         workflows: "empty folder",
       },
     },
-    // Of Kiro's predecessor, Amazon Q.
+    // Paths of Kiro's predecessor, Amazon Q.
     ".amazonq": { entries: { "cli-agents": "empty folder", "mcp.json": NO_SERVERS } },
     // A file in one of these could give the agent more tools or permissions in its next turn.
     "~/.kiro/agents": "empty folder",
@@ -79,4 +79,4 @@ export const KIRO_HIDDEN_PATHS: HiddenPaths = PROGRAM_PATHS.kiro;
 export const ALL_HIDDEN_PATHS: HiddenPaths = Object.assign({}, ...Object.values(PROGRAM_PATHS));
 
 /** The paths of all programs in a repository. */
-export const REPOSITORY_PATHS: Readonly<Record<string, Cover>> = toHidden({ hidden: ALL_HIDDEN_PATHS }).ofWorkspace;
+export const REPOSITORY_PATHS: Readonly<Record<string, Cover>> = splitHidden({ hidden: ALL_HIDDEN_PATHS }).ofWorkspace;

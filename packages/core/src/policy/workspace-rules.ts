@@ -1,8 +1,8 @@
 import { readdir, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { isWithin } from "./is-within.ts";
-import { loadMounts, toOtherNames, toShownPlaces } from "./bind-mounts.ts";
-import { toOption } from "../options.ts";
+import { loadMounts, listOtherNames, listShownPlaces } from "./load-mounts.ts";
+import { formatOption } from "../option-name.ts";
 
 /** The rules for directories that may be a workspace. */
 export type WorkspaceRules = {
@@ -10,6 +10,8 @@ export type WorkspaceRules = {
   readonly allowedRoots: readonly AllowedRoot[];
   /** Paths that no workspace may hold; `undefined` without a sandbox, where an agent reaches them anyway */
   readonly guarded: readonly GuardedPath[] | undefined;
+  /** The directory that a caller's `~/` names; left out, there is no such directory */
+  readonly home?: string;
 };
 
 /** A directory that calls may work in, including everything below it. */
@@ -47,7 +49,7 @@ export async function findRefusal(
   const roots = allowedRoots.map(({ path }) => JSON.stringify(path)).join(", ");
   return {
     what: `lies in none of the allowed roots (${roots})`,
-    remedy: `Pass one in there, or allow one more with ${toOption("allowedRoots")}.`,
+    remedy: `Pass one in there, or allow one more with ${formatOption("allowedRoots")}.`,
   };
 }
 
@@ -58,10 +60,10 @@ async function findGuarded(
 ): Promise<WorkspaceRefusal | undefined> {
   const things = await Promise.all(guarded.map(locate));
   const mounts = await loadMounts();
-  const roots = allowedRoots.flatMap(({ path }) => [path, ...toOtherNames(path, mounts)]);
+  const roots = allowedRoots.flatMap(({ path }) => [path, ...listOtherNames(path, mounts)]);
   const refusal = judge(directory, things, roots);
   if (refusal !== undefined) return refusal;
-  for (const { path, point } of toShownPlaces(directory, mounts)) {
+  for (const { path, point } of listShownPlaces(directory, mounts)) {
     const shown = judge(
       path,
       things.filter((thing) => isOwn(thing, point)),
@@ -91,25 +93,25 @@ async function locate(thing: GuardedPath): Promise<Located> {
 
 function judge(directory: string, things: readonly Located[], roots: readonly string[]): WorkspaceRefusal | undefined {
   for (const thing of things) {
-    const relation = toRelation(directory, thing);
+    const relation = findRelation(directory, thing);
     if (relation === undefined) continue;
     const what = `${relation} ${thing.what} (${JSON.stringify(thing.path)}), which a sandbox is never given`;
     return { what, remedy: thing.settings === undefined ? "Pass a project's own directory." : KEEP_IT };
   }
   const homes = things.filter(({ mayHoldWorkspaces }) => mayHoldWorkspaces === true);
   const folder = homes.map((home) => findClosedFolder(directory, home, roots)).find((found) => found !== undefined);
-  return folder === undefined ? undefined : { what: toClosedText(folder), remedy: NAME_IT };
+  return folder === undefined ? undefined : { what: formatClosed(folder), remedy: NAME_IT };
 }
 
 const KEEP_IT = "Pass another directory, or keep that where no agent works.";
 
-const NAME_IT = `Pass a project's own directory, or allow one in there with ${toOption("allowedRoots")}.`;
+const NAME_IT = `Pass a project's own directory, or allow one in there with ${formatOption("allowedRoots")}.`;
 
-function toClosedText(folder: string): string {
+function formatClosed(folder: string): string {
   return `lies in ${JSON.stringify(folder)}, where programs keep logins and settings`;
 }
 
-function toRelation(directory: string, { except = [], mayHoldWorkspaces, trail }: Located): string | undefined {
+function findRelation(directory: string, { except = [], mayHoldWorkspaces, trail }: Located): string | undefined {
   if (trail.includes(directory)) return "is";
   if (trail.some((path) => isWithin(path, directory))) return "holds";
   if (mayHoldWorkspaces === true) return undefined;

@@ -52,7 +52,7 @@ export async function readBounded(stream: Readable, options: BoundedOptions): Pr
   }
   const path = await file?.close();
   const leftOut = bytes - headBytes - tail.bytes();
-  const text = toText({ head: Buffer.concat(head), tail: Buffer.concat(tail.chunks()), leftOut });
+  const text = decodeOutput({ head: Buffer.concat(head), tail: Buffer.concat(tail.chunks()), leftOut });
   return { text, bytes, truncated: leftOut > 0, file: path };
 }
 
@@ -79,9 +79,9 @@ export function createTail(maxBytes: number): Tail {
   };
 }
 
-type Parts = { readonly head: Buffer; readonly tail: Buffer; readonly leftOut: number };
+type Kept = { readonly head: Buffer; readonly tail: Buffer; readonly leftOut: number };
 
-function toText({ head, leftOut, tail }: Parts): string {
+function decodeOutput({ head, leftOut, tail }: Kept): string {
   if (leftOut === 0) return Buffer.concat([head, tail]).toString("utf8");
   // Drops the incomplete characters on both sides of the omitted bytes.
   const beginning = new TextDecoder().decode(head, { stream: true });

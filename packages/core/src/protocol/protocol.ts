@@ -1,8 +1,7 @@
 import type { Agent } from "../agents/agent.ts";
-import type { EgressMode } from "../egress.ts";
-import type { McpServerReport } from "../errors.ts";
-import type { McpCall, Usage } from "../runs/run-log.ts";
+import type { Usage } from "../runs/run-log.ts";
 import type { AgentProcess, Exit, RunnerSession } from "../runner/runner.ts";
+import type { TurnEvents } from "./turn-events.ts";
 
 /** A way to talk to an agent program: one prompt in, one answer out. */
 export type Protocol = (turn: ProtocolTurn) => Promise<ProtocolAnswer>;
@@ -17,18 +16,10 @@ export type ProtocolTurn = {
   readonly resume: boolean;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
-  /** The mode of the turn's network access; default: any */
-  readonly egress?: EgressMode | undefined;
-  /** Called with all output of the agent program as it arrives */
-  readonly onOutput?: OnOutput | undefined;
-  /** Called with the agent's present activity, such as the title of a tool, on one line */
-  readonly onActivity?: ((activity: string) => void) | undefined;
-  /** Called after each tool call to an MCP server that budgie runs */
-  readonly onMcpCall?: ((call: McpCall) => void) | undefined;
+  /** Tells what happens during the turn */
+  readonly events: TurnEvents;
   /** The MCP servers for a program that gets them from its client; default none */
   readonly offered?: OfferedServers | undefined;
-  /** True if the agent's process may live on for the session's next turn; by default it must end */
-  readonly mayKeep?: boolean | undefined;
 };
 
 /** MCP servers at addresses that the session's processes can reach. */
@@ -37,9 +28,6 @@ export type OfferedServers = {
   /** Called in each turn of a program that does not accept servers by address */
   readonly onRefused: () => void;
 };
-
-/** Follows the output of a process. It must return at once, and must not throw. */
-export type OnOutput = (chunk: Buffer, stream: "stderr" | "stdout") => void;
 
 /** The answer to a prompt. */
 export type ProtocolAnswer = {
@@ -53,15 +41,6 @@ export type ProtocolAnswer = {
   readonly usage?: Usage | undefined;
   /** The warnings about the answer, one sentence each */
   readonly warnings: readonly string[];
-  /** The agent's MCP servers that budgie runs; left out if it runs none */
-  readonly mcpServers?: readonly McpServerReport[] | undefined;
-  /** The process if it lives on, which the next identical start returns again; left out if it has ended */
-  readonly kept?: KeptProcess | undefined;
-};
-
-/** A process between two turns of its session. */
-export type KeptProcess = {
-  readonly process: AgentProcess;
-  /** Lets it end by itself, or else stops it. Rejects like `AgentProcess.stop` */
-  readonly end: () => Promise<unknown>;
+  /** The process if it can stand by for the session's next turn; left out if it has ended */
+  readonly kept?: AgentProcess | undefined;
 };

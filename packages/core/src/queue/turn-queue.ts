@@ -1,45 +1,34 @@
 import { BudgieError } from "../errors.ts";
-import { toOption } from "../options.ts";
-import { toCountText } from "../text/text.ts";
+import { formatOption } from "../option-name.ts";
+import { formatCount } from "../text/truncate-text.ts";
+import type { Phase } from "../protocol/turn-events.ts";
 import type { TurnLimits } from "./turn-limits.ts";
 import type { TurnRate } from "./turn-rate.ts";
 
-/** The phase of a turn. */
-export type TurnPhase =
-  | {
-      readonly phase: "waiting";
-      /** The position among all waiting turns; 1 for the next */
-      readonly position: number;
-    }
-  /** The turn left the queue, and its session and process are being created */
-  | { readonly phase: "starting" }
-  | {
-      readonly phase: "running";
-      /** The number of the attempt; 2 after the first timed out or crashed */
-      readonly attempt: number;
-      /** The agent's present activity on one line, in its own words; left out if its program does not report it */
-      readonly activity?: string | undefined;
-    };
-
 /** A turn to queue, and how its caller follows it. */
-type ComingTurn = {
+type QueueEntry = {
   readonly signal?: AbortSignal | undefined;
   readonly agent: string;
-  readonly onPhase?: (phase: TurnPhase) => void;
+  readonly onPhase?: (phase: Phase) => void;
   /** `undefined` for a turn that begins a session */
   readonly session: string | undefined;
 };
 
-/** Sets the session of a turn that begins one, so that later turns in the session wait for it. */
-type JoinSession = (session: string) => void;
+/** The place of a running turn. */
+type Slot = {
+  /** Sets the session of a turn that begins one, so that later turns in the session wait for it. */
+  readonly join: (session: string) => void;
+  /** Makes room for the next turn. */
+  readonly leave: () => void;
+};
 
 /** The queue of turns. */
 export type TurnQueue = {
   /**
-   * Runs a turn when the earlier turns in its session have ended and the limits allow it. Sessions are served round-robin, each in its
+   * Resolves when the earlier turns in the turn's session have left and the limits allow it. Sessions are served round-robin, each in its
    * own order. Throws `QUEUE_FULL` if too many turns wait, `RATE_LIMITED`, and `CANCELLED` if the caller cancels while waiting.
    */
-  readonly run: <T>(turn: ComingTurn, task: (join: JoinSession) => Promise<T>) => Promise<T>;
+  readonly enter: (turn: QueueEntry) => Promise<Slot>;
 };
 
 // Positions are for people, and a long queue would send a notification to every waiting caller at each change.
@@ -52,32 +41,32 @@ const NOTIFY_EVERY_MS = 500;
 export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
   // The session at the front is served next if the limits allow it, and then moves to the end.
   const line: Lane[] = [];
-  const running: RunningTurn[] = [];
+  const running: Running[] = [];
   let notifying: NodeJS.Timeout | undefined;
 
-  function mayBegin({ agent, session }: Pick<ComingTurn, "agent" | "session">): boolean {
+  function mayBegin({ agent, session }: Pick<QueueEntry, "agent" | "session">): boolean {
     if (running.length >= limits.concurrent) return false;
     if (session !== undefined && running.some((other) => other.session === session)) return false;
     return running.filter((other) => other.agent === agent).length < (limits.agents.get(agent) ?? limits.concurrent);
   }
 
   /** Resolves when the turn may run, and counts as running. */
-  function enter(turn: ComingTurn): Promise<RunningTurn> {
-    if (turn.signal?.aborted === true) throw toCancelled(turn);
+  function begin(turn: QueueEntry): Promise<Running> {
+    if (turn.signal?.aborted === true) throw cancelledError(turn);
     const mustWait = findLane(line, turn) !== undefined || !mayBegin(turn);
-    if (mustWait && toOrder(line).length >= limits.queued) throw toFull(turn, limits, running.length);
+    if (mustWait && listInOrder(line).length >= limits.queued) throw fullError(turn, limits, running.length);
     rate.take(turn.agent, turn.session);
-    return new Promise((begin, fail) => {
+    return new Promise((resolve, fail) => {
       const cancel = (): void => {
         removeWaiting(line, waiting);
-        fail(toCancelled(turn));
+        fail(cancelledError(turn));
         notifySoon();
       };
-      const waiting: Waiting = { turn, begin, cancel, notified: undefined };
+      const waiting: Waiting = { turn, begin: resolve, cancel, notified: undefined };
       turn.signal?.addEventListener("abort", cancel, { once: true });
       addWaiting(line, waiting);
       serve();
-      if (mustWait) notify(waiting, toOrder(line).indexOf(waiting) + 1);
+      if (mustWait) notify(waiting, listInOrder(line).indexOf(waiting) + 1);
       notifySoon();
     });
   }
@@ -99,33 +88,37 @@ export function createTurnQueue(limits: TurnLimits, rate: TurnRate): TurnQueue {
   function notifySoon(): void {
     notifying ??= setTimeout(() => {
       notifying = undefined;
-      for (const [index, waiting] of toOrder(line).entries()) notify(waiting, index + 1);
+      for (const [index, waiting] of listInOrder(line).entries()) notify(waiting, index + 1);
     }, NOTIFY_EVERY_MS).unref();
   }
 
   return {
-    async run(turn, task) {
-      const begun = await enter(turn);
-      try {
-        turn.onPhase?.({ phase: "starting" });
-        return await task((session) => void (begun.session = session));
-      } finally {
+    async enter(turn) {
+      const begun = await begin(turn);
+      const leave = (): void => {
         running.splice(running.indexOf(begun), 1);
         serve();
         notifySoon();
+      };
+      try {
+        turn.onPhase?.({ phase: "starting" });
+      } catch (error) {
+        leave();
+        throw error;
       }
+      return { join: (session) => void (begun.session = session), leave };
     },
   };
 }
 
-type RunningTurn = Pick<ComingTurn, "agent"> & {
+type Running = Pick<QueueEntry, "agent"> & {
   /** `undefined` until a turn that begins a session has opened it */
   session: string | undefined;
 };
 
 type Waiting = {
-  readonly turn: ComingTurn;
-  readonly begin: (begun: RunningTurn) => void;
+  readonly turn: QueueEntry;
+  readonly begin: (begun: Running) => void;
   readonly cancel: () => void;
   /** The position that the caller was last notified of */
   notified: number | undefined;
@@ -138,7 +131,7 @@ type Lane = {
   readonly waiting: Waiting[];
 };
 
-function findLane(line: readonly Lane[], { session }: ComingTurn): Lane | undefined {
+function findLane(line: readonly Lane[], { session }: QueueEntry): Lane | undefined {
   return session === undefined ? undefined : line.find((lane) => lane.session === session);
 }
 
@@ -157,7 +150,7 @@ function removeWaiting(line: Lane[], removed: Waiting): void {
 }
 
 /** Lists all waiting turns in the order of service: first the first of each session, then the second of each. */
-function toOrder(line: readonly Lane[]): readonly Waiting[] {
+function listInOrder(line: readonly Lane[]): readonly Waiting[] {
   const rounds = line.flatMap(({ waiting }) => waiting.map((each, round) => ({ each, round })));
   return rounds.toSorted((a, b) => a.round - b.round).map(({ each }) => each);
 }
@@ -168,17 +161,17 @@ function notify(waiting: Waiting, position: number): void {
   waiting.turn.onPhase?.({ phase: "waiting", position });
 }
 
-function toCancelled({ agent, session }: ComingTurn): BudgieError {
+function cancelledError({ agent, session }: QueueEntry): BudgieError {
   return new BudgieError("CANCELLED", `The turn of "${agent}" was cancelled before it began.`, {
     report: { sessionId: session },
   });
 }
 
-function toFull({ agent, session }: ComingTurn, { queued }: TurnLimits, running: number): BudgieError {
-  const [wait, run] = [toCountText(queued), toCountText(running)];
+function fullError({ agent, session }: QueueEntry, { queued }: TurnLimits, running: number): BudgieError {
+  const [wait, run] = [formatCount(queued), formatCount(running)];
   return new BudgieError(
     "QUEUE_FULL",
-    `The queue is full: ${wait} turns wait, the most that ${toOption("queued")} allows, and ${run} run. Nothing was started for ` +
+    `The queue is full: ${wait} turns wait, the most that ${formatOption("queued")} allows, and ${run} run. Nothing was started for ` +
       `"${agent}". Call again when some of them have ended.`,
     { report: { sessionId: session } },
   );

@@ -1,8 +1,8 @@
-import { toDurationText } from "../text/duration.ts";
+import { formatDuration } from "../text/parse-duration.ts";
 import { BudgieError } from "../errors.ts";
 
 /** The limits on turns that begin within any 60 s. */
-export type TurnRateLimits = {
+export type RateLimits = {
   /** The limit of all agents together; `undefined` for none */
   readonly all: number | undefined;
   /** The limit of one agent, by its name */
@@ -18,7 +18,7 @@ export type TurnRate = {
 const MINUTE_MS = 60_000;
 
 /** Creates a counter at zero. */
-export function createTurnRate({ agents, all }: TurnRateLimits): TurnRate {
+export function createTurnRate({ agents, all }: RateLimits): TurnRate {
   const ofAll = createWindow(all);
   const ofEach = new Map([...agents].map(([agent, limit]) => [agent, createWindow(limit)]));
   return {
@@ -39,7 +39,7 @@ export function createTurnRate({ agents, all }: TurnRateLimits): TurnRate {
 function refuse(waitMs: number, what: string, session: string | undefined): void {
   if (waitMs <= 0) return;
   const seconds = Math.ceil(waitMs / 1000);
-  const again = toDurationText(seconds * 1000);
+  const again = formatDuration(seconds * 1000);
   throw new BudgieError("RATE_LIMITED", `${what} Nothing was started. Try again in ${again}.`, {
     report: { sessionId: session },
   });

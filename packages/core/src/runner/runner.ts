@@ -1,3 +1,4 @@
+import type { GitFolders } from "../policy/git-folders.ts";
 import type { HiddenPaths } from "../policy/hidden-paths.ts";
 import type { Access } from "../policy/policy.ts";
 import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
@@ -21,6 +22,8 @@ export interface Runner {
   readonly capacity: Capacity;
   /** The id of the image that processes run in; left out without a sandbox, where programs may change at any time */
   readonly imageId?: string | undefined;
+  /** The names of the tools that the image says it has, safe to show; left out without a sandbox */
+  readonly imageTools?: readonly string[] | undefined;
   /** The sessions and turns that it prepares before a call needs them; left out if it prepares none */
   readonly ahead?: RunnerAhead | undefined;
   /**
@@ -34,7 +37,7 @@ export interface Runner {
    */
   resumeSession(id: SessionId): Promise<RunnerSession>;
   /** Lists the sessions whose homes exist, this process's own and others'. */
-  listSessions(): Promise<readonly SessionRecord[]>;
+  listSessions(): Promise<readonly HomeRecord[]>;
   /**
    * Runs a program that only prints, such as its help, without a session; in a sandbox also without a network and a writable folder but
    * `/tmp`. Resolves to its stdout, without the middle of a long one, however it exits; empty if there is no such program. Rejects if it
@@ -69,7 +72,7 @@ export type Capacity = {
 export interface RunnerSession {
   readonly id: SessionId;
   /** Returns the paths of a turn on `directory`, as the agent sees them. */
-  paths(directory: string): AgentPaths;
+  paths(directory: string, workspacePath?: WorkspacePath): AgentPaths;
   /**
    * Starts a process and resolves once it runs. Rejects with a `BudgieError` if it could not be run (`RUNNER_UNAVAILABLE`,
    * `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`, `CONFIG_INVALID`); a command that fails is
@@ -95,7 +98,10 @@ export interface RunnerSession {
 /** A service for the processes of one session. */
 export type SandboxService = AsyncDisposable & { readonly answer: RequestListener };
 
-export type AgentPaths = {
+/** The path of a workspace in a sandbox: its own path on the host. */
+export type WorkspacePath = "same";
+
+type AgentPaths = {
   /** The workspace */
   readonly workspace: string;
   /** The session's home */
@@ -118,6 +124,8 @@ export type Command = {
   readonly image?: string | undefined;
   /** The name of the login that the process needs in a sandbox, such as `kiro`; without that login `start` rejects with `LOGIN_REQUIRED` */
   readonly login?: string | undefined;
+  /** True if the process may get only the part of that login that ends by itself; default false */
+  readonly isShortLogin?: boolean | undefined;
   /** The paths at which a repository, or an earlier turn, could redefine the agent; default none */
   readonly hidden?: HiddenPaths | undefined;
 };
@@ -144,6 +152,8 @@ export type HomeFile = {
 export type StartOptions = {
   /** The workspace: the absolute path of an existing directory on the host, with symlinks resolved */
   readonly directory: string;
+  /** The path at which a sandbox shows the workspace; default a fixed one. `WORKSPACE_INVALID` if the sandbox needs that path itself */
+  readonly workspacePath?: WorkspacePath | undefined;
   /** The access of the process; default in a sandbox `DEFAULT_ACCESS`, else the user's. `INPUT_INVALID` if the runner cannot enforce it */
   readonly access?: Access | undefined;
   /** All of the process's stdin, without NUL characters; if left out, `AgentProcess.stdin` stays open */
@@ -153,9 +163,16 @@ export type StartOptions = {
   /** Resolves when the process may run; the start is prepared meanwhile */
   readonly ready?: Promise<unknown> | undefined;
   /** True if no other process of the session runs beside it, so that a sandbox need not share its network; default false */
-  readonly alone?: boolean | undefined;
+  readonly ownNetwork?: boolean | undefined;
+  /**
+   * Lets the process stand by after its turn ({@link AgentProcess.standBy}). The session's next start gets it if it would make the same
+   * process, and passes an equal value here; otherwise it ends first. Left out, the process is always a new one, and ends with its turn
+   */
+  readonly standbyKey?: unknown;
   /** Existing relative paths in the workspace, without symlinks, that the process may not change; only a sandbox enforces them */
   readonly protectedPaths?: readonly string[] | undefined;
+  /** The git folders of a worktree or submodule, which were checked; only a sandbox needs them. Default none */
+  readonly git?: GitFolders | undefined;
 };
 
 /** The disk space that a process used. */
@@ -174,18 +191,15 @@ export interface AgentProcess {
   readonly stderr: Readable;
   /** Never rejects for a failing command */
   readonly exit: Promise<Exit>;
-  /** The network access, once the process has ended; never rejects; left out if it is not monitored */
-  readonly egress?: Promise<EgressReport> | undefined;
-  /** Returns the network access so far, and removes it from `egress`; never rejects; left out if it is not monitored */
-  readonly takeEgress?: (() => Promise<EgressReport>) | undefined;
-  /** The disk use, once the process has ended; never rejects; left out, or `undefined`, if it cannot be measured */
-  readonly disk?: Promise<DiskReport | undefined> | undefined;
-  /** Returns the disk use so far, and removes it from `disk`; never rejects; left out, or `undefined`, if it cannot be measured */
-  readonly takeDisk?: (() => Promise<DiskReport | undefined>) | undefined;
   /**
-   * Returns false if another start would find something that this one did not, such as a new login; left out if there is nothing to find
+   * Reports the network access since the last call, of one that has ended for the last time; never rejects. Resolves to `undefined` if it is
+   * not monitored; left out if the runner monitors none
    */
-  readonly isCurrent?: (() => Promise<boolean>) | undefined;
+  readonly egress?: (() => Promise<EgressReport | undefined>) | undefined;
+  /** Reports the disk use, with the growth since the last call, like `egress`; resolves to `undefined` if it cannot be measured */
+  readonly disk?: (() => Promise<DiskReport | undefined>) | undefined;
+  /** Leaves it to the session's next start; left out if it ends with its turn */
+  readonly standBy?: (() => void) | undefined;
   /**
    * Asks the process and all its descendants to end, kills them 5 s later (2 s for a shutdown), and resolves when they have certainly
    * ended. If that cannot be confirmed, it rejects with `RUNNER_UNAVAILABLE`, and so does `exit`.
@@ -209,7 +223,7 @@ export type Exit = {
   readonly oomKilled: boolean;
 };
 
-export type SessionRecord = {
+export type HomeRecord = {
   readonly id: SessionId;
   readonly created: Date;
   /** The volume's name or the folder's path */
@@ -225,11 +239,11 @@ export type GcPolicy = {
   /** Removes garbage of foreign owners at any age; by default, after 24 h */
   readonly force?: boolean | undefined;
   /** Finds the present owner of a kept session, whose labels name only its first owner. An error ends the collection */
-  readonly sessions?: ((id: SessionId) => Promise<SessionUse | undefined>) | undefined;
+  readonly sessions?: ((id: SessionId) => Promise<LastUse | undefined>) | undefined;
 };
 
 /** The present owner of a session, and its last use. */
-export type SessionUse = {
+export type LastUse = {
   readonly owner: OwnerRecord;
   /** The end of its last turn, since the epoch */
   readonly usedMs: number;
@@ -245,7 +259,7 @@ export type GcReport = {
 };
 
 export type GcItem = {
-  readonly kind: "container" | "volume" | "folder";
+  readonly kind: "container" | "volume" | "folder" | "image";
   readonly name: string;
   readonly session: string | undefined;
 };

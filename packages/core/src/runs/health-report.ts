@@ -43,7 +43,7 @@ export const HEALTH_RUNS = 10_000;
 const DURATIONS_COUNTED = 500;
 
 /** Creates a report from these runs, the newest first. Runs that have not ended do not count. */
-export function toHealthReport(
+export function buildHealthReport(
   runs: readonly Run[],
   { agents, isolation, showErrors = true }: HealthOptions,
 ): HealthReport {
@@ -54,28 +54,28 @@ export function toHealthReport(
     byAgent.set(run.agent, own);
     own.push(run);
   }
-  const { successCalls, successRate, totalCalls } = toCounts(over);
+  const { successCalls, successRate, totalCalls } = countOutcomes(over);
   return {
     isolation,
     overall: { totalCalls, successCalls, successRate },
-    agents: [...byAgent].map(([agent, own]) => toAgentHealth(agent, own, showErrors)),
+    agents: [...byAgent].map(([agent, own]) => reportAgent(agent, own, showErrors)),
   };
 }
 
-function toAgentHealth(agent: string, runs: readonly Run[], showErrors: boolean): AgentHealth {
+function reportAgent(agent: string, runs: readonly Run[], showErrors: boolean): AgentHealth {
   const successes = runs.filter(isSuccess);
   const lastFailure = runs.find(isFailure);
   return {
     agent,
-    ...toCounts(runs),
-    ...toDurations(successes.slice(0, DURATIONS_COUNTED)),
-    lastSuccess: toTime(successes[0]),
-    lastFailure: toTime(lastFailure),
-    lastError: lastFailure === undefined ? "" : toErrorText(lastFailure, showErrors),
+    ...countOutcomes(runs),
+    ...measureDurations(successes.slice(0, DURATIONS_COUNTED)),
+    lastSuccess: formatEnd(successes[0]),
+    lastFailure: formatEnd(lastFailure),
+    lastError: lastFailure === undefined ? "" : formatError(lastFailure, showErrors),
   };
 }
 
-function toCounts(
+function countOutcomes(
   runs: readonly Run[],
 ): Pick<
   AgentHealth,
@@ -94,7 +94,7 @@ function toCounts(
   };
 }
 
-function toDurations(
+function measureDurations(
   successes: readonly Run[],
 ): Pick<AgentHealth, "avgDurationMs" | "p50DurationMs" | "p95DurationMs"> {
   const sortedMs = successes
@@ -122,11 +122,11 @@ function isFailure({ outcome }: Run): boolean {
   return outcome !== "answered" && outcome !== "CANCELLED";
 }
 
-function toTime(run: Run | undefined): string {
+function formatEnd(run: Run | undefined): string {
   return run === undefined ? "" : new Date(run.endedMs ?? run.startedMs).toISOString();
 }
 
-function toErrorText({ error = "", outcome }: Run, showErrors: boolean): string {
+function formatError({ error = "", outcome }: Run, showErrors: boolean): string {
   if (!showErrors) return outcome;
   return outcome === "BUG" ? error : `${outcome}: ${error}`;
 }

@@ -1,5 +1,5 @@
 import type { BegunRun, FinishedRun, Run, RunLog, RunQuery } from "./run-log.ts";
-import { toUndeliveredAnswers } from "./undelivered-answers.ts";
+import { chooseUndelivered } from "./undelivered-answers.ts";
 
 // Enough for a day of work, and small enough for memory.
 const RUNS_KEPT = 1000;
@@ -47,9 +47,9 @@ export function createMemoryRunLog(): RunLog {
         if (!isAsked || delivered || response === undefined || endedMs === undefined) return [];
         return [{ runId: id, response, when: new Date(endedMs).toISOString() }];
       });
-      return toUndeliveredAnswers(found);
+      return chooseUndelivered(found);
     },
-    recent: async (query) => toNewest([...kept.values()], query),
+    recent: async (query) => listNewest([...kept.values()], query),
   };
 }
 
@@ -73,7 +73,7 @@ function toFinished({ answer, ...run }: FinishedRun): Run {
   return { ...run, answerBytes: answer === undefined ? undefined : Buffer.byteLength(answer), delivered: false };
 }
 
-function toNewest(all: readonly Kept[], { agent, limit, sessionId }: RunQuery): readonly Run[] {
+function listNewest(all: readonly Kept[], { agent, limit, sessionId }: RunQuery): readonly Run[] {
   return all
     .map(({ run }) => run)
     .filter((run) => agent === undefined || run.agent === agent)

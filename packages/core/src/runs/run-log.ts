@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../errors.ts";
+import type { ErrorCode, OtherRun } from "../errors.ts";
 import type { EgressReport } from "../egress.ts";
 import type { Isolation } from "../owners/owner-record.ts";
 import type { Exit } from "../runner/runner.ts";
@@ -35,6 +35,8 @@ export type FinishedRun = BegunRun & {
   readonly usage: Usage | undefined;
   /** The first tool calls to MCP servers that budgie ran; left out if there were none */
   readonly mcpCalls?: readonly McpCall[] | undefined;
+  /** The turns that ran in the same directory at the same time; left out if there were none */
+  readonly others?: readonly OtherRun[] | undefined;
 };
 
 /** A call of an MCP server's tool, without its arguments and result. */

@@ -13,10 +13,10 @@ export const MOST_MISSED = 8;
 const MOST_BYTES = 200_000;
 
 /** Returns the first answers that fit into one message beside the turn's own, and at least one. `further` wait besides them. */
-export function toUndeliveredAnswers(answers: readonly UndeliveredAnswer[], further = 0): UndeliveredAnswers {
+export function chooseUndelivered(answers: readonly UndeliveredAnswer[], further = 0): UndeliveredAnswers {
   let bytes = 0;
   const beyond = answers.findIndex(({ response }, index) => {
-    bytes += toJsonBytes(response);
+    bytes += countJsonBytes(response);
     return index === MOST_MISSED || (index > 0 && bytes > MOST_BYTES);
   });
   const missed = beyond === -1 ? answers : answers.slice(0, beyond);
@@ -24,6 +24,6 @@ export function toUndeliveredAnswers(answers: readonly UndeliveredAnswer[], furt
 }
 
 /** Returns the size in a message, where quotation marks and line ends take two bytes. */
-function toJsonBytes(text: string): number {
+function countJsonBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text));
 }

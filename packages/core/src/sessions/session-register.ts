@@ -1,13 +1,14 @@
 import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
+import type { WorkspacePath } from "../runner/runner.ts";
 import type { SessionId } from "../runner/session-id.ts";
 
 /** The persistent table of sessions and their current owners. */
 export type SessionRegister = {
   /** Adds or updates a session; never rejects. */
-  save(session: RegisteredSession): Promise<void>;
-  find(id: SessionId): Promise<RegisteredSession | undefined>;
+  save(session: RegisterEntry): Promise<void>;
+  find(id: SessionId): Promise<RegisterEntry | undefined>;
   /** Lists all sessions, the last used first. */
-  list(): Promise<readonly RegisteredSession[]>;
+  list(): Promise<readonly RegisterEntry[]>;
   /** Transfers ownership atomically: `false` if `fromInstance` no longer owns the session. */
   pass(id: SessionId, fromInstance: string, to: OwnerRecord): Promise<boolean>;
   /** Removes a session; never rejects. */
@@ -15,10 +16,12 @@ export type SessionRegister = {
 };
 
 /** The entry of a session. */
-export type RegisteredSession = {
+export type RegisterEntry = {
   readonly id: SessionId;
   readonly agent: string;
   readonly directory: string;
+  /** The path at which its sandboxes show the directory, for as long as it lasts; default the runner's */
+  readonly workspacePath?: WorkspacePath | undefined;
   readonly isolation: Isolation;
   /** True if a process of the agent has run */
   readonly begun: boolean;

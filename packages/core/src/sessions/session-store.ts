@@ -1,27 +1,27 @@
 import { BudgieError } from "../errors.ts";
-import { refuseOtherIsolation, takeOver, type Keeping } from "./take-over-session.ts";
-import type { Runner } from "../runner/runner.ts";
-import { createSession, sessionNotFound, type Session, type SessionFacts } from "./session.ts";
+import { refuseOtherIsolation, takeOver, type Keeping } from "./take-over.ts";
+import type { Runner, WorkspacePath } from "../runner/runner.ts";
+import { createSession, sessionNotFound, type Session, type SavedFacts } from "./session.ts";
 import { createSessionId, parseSessionId, type SessionId } from "../runner/session-id.ts";
-import type { RegisteredSession } from "./session-register.ts";
+import type { RegisterEntry } from "./session-register.ts";
 
 /** The subject of a session, which never changes. */
-type SessionSubject = {
-  readonly agent: string;
-  readonly directory: string;
+type Subject = Pick<RegisterEntry, "agent" | "directory"> & {
   /** True if the agent runs elsewhere; default false */
   readonly isRemote?: boolean | undefined;
+  /** The path at which a new session's sandboxes show the directory; default the runner's */
+  readonly workspacePath?: WorkspacePath | undefined;
 };
 
 /** The sessions of this process. */
 export type SessionStore = {
-  /** Begins a new session. */
-  open(subject: SessionSubject): Promise<Session>;
+  /** Begins a new session. Throws `QUEUE_FULL` if 10,000 are open. */
+  open(subject: Subject): Promise<Session>;
   /**
    * Finds a session by a caller's id, also one that a dead budgie kept. Throws `INPUT_INVALID` for a malformed id, or one of another
    * agent or workspace, and `SESSION_NOT_FOUND` for an unknown one. It never begins a new conversation instead.
    */
-  find(sessionId: string, subject: SessionSubject): Promise<Session>;
+  find(sessionId: string, subject: Subject): Promise<Session>;
   /** Ends a session and removes its home. */
   discard(session: Session): Promise<void>;
   /** Discards the sessions that were unused for longer than `ttlMs`, but none with a running or waiting turn. */
@@ -34,16 +34,20 @@ export type SessionStore = {
   close(): Promise<void>;
 };
 
+// Each has a home on disk, and a caller can begin as many as its turns are fast.
+const MOST_OPEN = 10_000;
+
 /**
  * Creates the store of the sessions in `runner`, and of those in `remote`, whose agents run elsewhere. Without `keeping` no other
  * process knows of them.
  */
 export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Runner = runner): SessionStore {
-  const toPlace = ({ isRemote = false }: SessionSubject): Runner => (isRemote ? remote : runner);
+  const runnerOf = ({ isRemote = false }: Subject): Runner => (isRemote ? remote : runner);
   const sessions = new Map<string, Session>();
   const resuming = new Map<SessionId, Promise<Session>>();
   // Sessions that are being removed here but are still in the register could be taken for a dead owner's.
   const closing = new Set<SessionId>();
+  let opening = 0;
 
   async function note({
     agent,
@@ -53,26 +57,38 @@ export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Ru
     id,
     isolation,
     usedMs,
-  }: SessionFacts & Pick<Session, "id">): Promise<void> {
+    workspacePath,
+  }: SavedFacts & Pick<Session, "id">): Promise<void> {
     if (keeping === undefined) return;
     const { keepMs, origin, owner, register } = keeping;
-    const facts = { id, agent, directory, isolation, begun, createdMs, usedMs, keepMs, origin };
+    const facts = { id, agent, directory, isolation, begun, createdMs, usedMs, workspacePath, keepMs, origin };
     await register.save({ ...facts, owner: owner.record });
   }
 
-  function add(home: Session["home"], facts: SessionFacts): Session {
+  function add(home: Session["home"], facts: SavedFacts): Session {
     const session = createSession(home, facts, { isOpen: (id) => sessions.has(id), note });
     sessions.set(session.id, session);
     return session;
   }
 
-  async function findKept(id: SessionId): Promise<RegisteredSession> {
+  async function begin({ agent, directory, isRemote, workspacePath }: Subject): Promise<Session> {
+    const place = runnerOf({ agent, directory, isRemote });
+    const id = (await place.ahead?.take()) ?? createSessionId();
+    const now = Date.now();
+    const { isolation } = place;
+    const facts = { agent, directory, isolation, workspacePath, begun: false, createdMs: now, usedMs: now };
+    const home = await place.openSession(id);
+    await note({ ...facts, id });
+    return add(home, facts);
+  }
+
+  async function findKept(id: SessionId): Promise<RegisterEntry> {
     const found = keeping?.keepMs === undefined ? undefined : await keeping.register.find(id);
     if (found === undefined || closing.has(id)) throw sessionNotFound(id);
     return found;
   }
 
-  async function resume(found: RegisteredSession, place: Runner): Promise<Session> {
+  async function resume(found: RegisterEntry, place: Runner): Promise<Session> {
     if (keeping === undefined) throw sessionNotFound(found.id);
     await takeOver(found, keeping, place.isolation);
     const session = add(await place.resumeSession(found.id), found);
@@ -81,7 +97,7 @@ export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Ru
   }
 
   /** Resumes a session once, although several calls may name it at the same time. */
-  async function resumeOnce(found: RegisteredSession, place: Runner): Promise<Session> {
+  async function resumeOnce(found: RegisterEntry, place: Runner): Promise<Session> {
     const { id } = found;
     const open = sessions.get(id) ?? resuming.get(id);
     if (open !== undefined) return open;
@@ -106,15 +122,14 @@ export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Ru
   }
 
   return {
-    async open({ agent, directory, isRemote }) {
-      const place = toPlace({ agent, directory, isRemote });
-      const id = (await place.ahead?.take()) ?? createSessionId();
-      const now = Date.now();
-      const { isolation } = place;
-      const facts = { agent, directory, isolation, begun: false, createdMs: now, usedMs: now };
-      const home = await place.openSession(id);
-      await note({ ...facts, id });
-      return add(home, facts);
+    async open(subject) {
+      if (sessions.size + opening >= MOST_OPEN) throw tooManySessions();
+      opening++;
+      try {
+        return await begin(subject);
+      } finally {
+        opening--;
+      }
     },
     async find(sessionId, subject) {
       const id = parseSessionId(sessionId);
@@ -122,12 +137,12 @@ export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Ru
       if (session !== undefined) {
         checkSubject(session, subject);
         // The name may now belong to an agent that runs elsewhere.
-        refuseOtherIsolation(session, toPlace(subject).isolation);
+        refuseOtherIsolation(session, runnerOf(subject).isolation);
         return session;
       }
       const found = await findKept(id);
       checkSubject(found, subject);
-      return resumeOnce(found, toPlace(subject));
+      return resumeOnce(found, runnerOf(subject));
     },
     discard,
     async expireIdle(ttlMs) {
@@ -146,10 +161,7 @@ export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Ru
   };
 }
 
-function checkSubject(
-  { agent, directory, id }: Pick<Session, "agent" | "directory" | "id">,
-  wanted: SessionSubject,
-): void {
+function checkSubject({ agent, directory, id }: Pick<Session, "agent" | "directory" | "id">, wanted: Subject): void {
   if (agent !== wanted.agent) {
     throw new BudgieError(
       "INPUT_INVALID",
@@ -164,4 +176,12 @@ function checkSubject(
         `Pass the same directory, or leave "sessionId" out.`,
     );
   }
+}
+
+function tooManySessions(): BudgieError {
+  return new BudgieError(
+    "QUEUE_FULL",
+    `${MOST_OPEN.toLocaleString("en-US")} sessions are open, and no more can be. Go on in one by its "sessionId", or wait until one has ` +
+      `been unused for its time.`,
+  );
 }

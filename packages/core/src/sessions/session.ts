@@ -1,10 +1,13 @@
 import { BudgieError } from "../errors.ts";
 import type { RunnerSession } from "../runner/runner.ts";
 import type { SessionId } from "../runner/session-id.ts";
-import type { RegisteredSession } from "./session-register.ts";
+import type { RegisterEntry } from "./session-register.ts";
 
 /** A session of this process: one conversation with one agent about one workspace. */
-export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory" | "id" | "isolation"> & {
+export type Session = Pick<
+  RegisterEntry,
+  "agent" | "createdMs" | "directory" | "id" | "isolation" | "workspacePath"
+> & {
   readonly home: RunnerSession;
   /** True if a process of the agent has run, so that there may be a conversation to resume */
   readonly begun: boolean;
@@ -25,19 +28,19 @@ export type Session = Pick<RegisteredSession, "agent" | "createdMs" | "directory
 };
 
 /** The facts about a session before it is opened. */
-export type SessionFacts = Pick<
-  RegisteredSession,
-  "agent" | "begun" | "createdMs" | "directory" | "isolation" | "usedMs"
+export type SavedFacts = Pick<
+  RegisterEntry,
+  "agent" | "begun" | "createdMs" | "directory" | "isolation" | "usedMs" | "workspacePath"
 >;
 
-type Place = {
+type Registrar = {
   readonly isOpen: (id: SessionId) => boolean;
   /** Updates the session in the register */
   readonly note: (session: Session) => Promise<void>;
 };
 
 /** Creates the handle of a session whose home exists. */
-export function createSession(home: RunnerSession, facts: SessionFacts, { isOpen, note }: Place): Session {
+export function createSession(home: RunnerSession, facts: SavedFacts, { isOpen, note }: Registrar): Session {
   const { id } = home;
   let turns = 0;
   let idleSince = performance.now();

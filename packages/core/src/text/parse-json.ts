@@ -1,4 +1,4 @@
-import { printParseErrorCode, visit } from "jsonc-parser";
+import { createScanner, printParseErrorCode, visit } from "jsonc-parser";
 import { FILE_BOUNDS, type JsonBounds } from "../bounds/json-bounds.ts";
 import { parseBoundedJson } from "../bounds/parse-bounded-json.ts";
 
@@ -12,13 +12,34 @@ export function parseJson(text: string, bounds: JsonBounds = FILE_BOUNDS): unkno
   }
 }
 
+/** Parses JSON with comments and trailing commas as {@link parseJson} parses JSON. */
+export function parseJsonc(text: string, bounds: JsonBounds = FILE_BOUNDS): unknown {
+  return parseJson(withoutComments(text.replace(/^\uFEFF/, "")), bounds);
+}
+
+// Numbers of `SyntaxKind`, a const enum, which single files cannot import.
+const [CLOSE_BRACE, CLOSE_BRACKET, COMMA, END] = [2, 4, 5, 17];
+
+/** Returns JSON with spaces in place of comments and of commas before a closing bracket. */
+function withoutComments(text: string): string {
+  const scanner = createScanner(text, true);
+  let [strict, comma] = ["", ""];
+  for (let kind: number = scanner.scan(); kind !== END; kind = scanner.scan()) {
+    strict += kind === CLOSE_BRACE || kind === CLOSE_BRACKET ? " " : comma;
+    comma = kind === COMMA ? "," : "";
+    strict +=
+      comma === "" ? text.slice(scanner.getTokenOffset(), scanner.getTokenOffset() + scanner.getTokenLength()) : "";
+  }
+  return strict + comma;
+}
+
 function findFault(text: string): string | undefined {
   let fault: string | undefined;
   visit(
     text,
     {
       onError(code, ...[, , line, column]) {
-        fault ??= `line ${line + 1}, column ${column + 1}: ${toWords(printParseErrorCode(code))}`;
+        fault ??= `line ${line + 1}, column ${column + 1}: ${splitWords(printParseErrorCode(code))}`;
       },
     },
     { disallowComments: true },
@@ -27,6 +48,6 @@ function findFault(text: string): string | undefined {
 }
 
 /** Returns the words of a name such as `PropertyNameExpected`. */
-function toWords(name: string): string {
+function splitWords(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).trim();
 }

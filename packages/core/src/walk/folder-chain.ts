@@ -1,4 +1,4 @@
-import { toChain, type FolderPath } from "./folder-path.ts";
+import { listChain, type FolderPath } from "./folder-path.ts";
 import { closeFolder, type FolderHandle, type OpenFolder } from "./open-folder.ts";
 
 /** The open descriptors of a folder and its parents. */
@@ -18,7 +18,7 @@ export function createFolderChain(root: FolderHandle, open: OpenFolder): FolderC
 
   return {
     async hold(path) {
-      const steps = toChain(path).slice(1);
+      const steps = listChain(path).slice(1);
       const common = steps.findIndex((step, index) => held[index]?.path !== step);
       giveUpFrom(common === -1 ? steps.length : common);
       for (const step of steps.slice(held.length)) {

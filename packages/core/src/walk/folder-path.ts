@@ -13,12 +13,12 @@ export type FolderPath = {
 export const ROOT: FolderPath = { parent: undefined, name: "", depth: 0 };
 
 /** Appends a name to a path. */
-export function toChildPath(parent: FolderPath, name: Buffer): FolderPath {
+export function childPath(parent: FolderPath, name: Buffer): FolderPath {
   return { parent, name: name.toString("latin1"), depth: parent.depth + 1 };
 }
 
 /** Lists the paths from the root to a folder, both included. */
-export function toChain(path: FolderPath): readonly FolderPath[] {
+export function listChain(path: FolderPath): readonly FolderPath[] {
   const chain: FolderPath[] = [];
   for (let at: FolderPath | undefined = path; at !== undefined; at = at.parent) chain.push(at);
   return chain.reverse();
@@ -29,7 +29,7 @@ export function toChain(path: FolderPath): readonly FolderPath[] {
  * by a hash.
  */
 export function toPathKey(path: FolderPath, name?: Buffer): string {
-  const names = toChain(path)
+  const names = listChain(path)
     .slice(1)
     .map((folder) => folder.name);
   const whole = (name === undefined ? names : [...names, name.toString("latin1")]).join("/");

@@ -24,7 +24,7 @@ export async function openRootFolder(path: string): Promise<FolderHandle> {
 
 /** Opens a folder inside an open one, and fails if it is a symlink. */
 export function openChildFolder(parent: FolderHandle, name: Buffer): Promise<FolderHandle> {
-  return hold(toPathIn(parent, name));
+  return hold(pathIn(parent, name));
 }
 
 /** Closes a folder, synchronously because closing does not block. */
@@ -33,7 +33,7 @@ export function closeFolder({ fd }: FolderHandle): void {
 }
 
 /** Returns the path of a name in an open folder. The name may be a symlink. */
-export function toPathIn({ at }: FolderHandle, name: Buffer): Buffer {
+export function pathIn({ at }: FolderHandle, name: Buffer): Buffer {
   return Buffer.concat([at, SLASH, name]);
 }
 

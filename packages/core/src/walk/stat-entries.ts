@@ -1,6 +1,6 @@
 import { lstatSync, type Stats } from "node:fs";
 import { lstat } from "node:fs/promises";
-import { toPathIn, type FolderHandle } from "./open-folder.ts";
+import { pathIn, type FolderHandle } from "./open-folder.ts";
 import type { Entry } from "./walk-workspace.ts";
 
 /** An entry with its stats, or with the code of the error. */
@@ -17,11 +17,11 @@ export async function statEntries(
 ): Promise<readonly Looked[]> {
   const look = isLocal ? lstatSync : lstat;
   return Promise.all(
-    entries.map(async (entry) => ({ entry, found: await toFound(() => look(toPathIn(folder, entry.name))) })),
+    entries.map(async (entry) => ({ entry, found: await statOrCode(() => look(pathIn(folder, entry.name))) })),
   );
 }
 
-async function toFound(look: () => Stats | Promise<Stats>): Promise<Stats | string> {
+async function statOrCode(look: () => Stats | Promise<Stats>): Promise<Stats | string> {
   try {
     return await look();
   } catch (error) {

@@ -1,7 +1,7 @@
 import { opendirSync, type Dir, type Dirent } from "node:fs";
 import { setImmediate as letOthersWork } from "node:timers/promises";
 import { forEachOf } from "./for-each-of.ts";
-import { ROOT, toChildPath, toPathKey, type FolderPath } from "./folder-path.ts";
+import { ROOT, childPath, toPathKey, type FolderPath } from "./folder-path.ts";
 import { createFolderChain } from "./folder-chain.ts";
 import { openChildFolder, openRootFolder, closeFolder, type FolderHandle, type OpenFolder } from "./open-folder.ts";
 
@@ -104,7 +104,7 @@ async function walkFrom<Kind>(root: string, walk: Walk<Kind>, progress: Progress
   if (held === undefined) return;
   const chain = createFolderChain(held, walk.open ?? openChildFolder);
   try {
-    let lanes = toLanes(ROOT, await visit({ walk, progress, path: ROOT, kind: walk.kind, isLate: false }, held));
+    let lanes = splitLanes(ROOT, await visit({ walk, progress, path: ROOT, kind: walk.kind, isLate: false }, held));
     while (lanes.soon.length + lanes.late.length > 0 && !isEnded(walk, progress)) {
       const [level, late] = lanes.soon.length > 0 ? [lanes.soon, lanes.late] : [lanes.late, []];
       lanes = { soon: [], late };
@@ -127,8 +127,8 @@ async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kin
   const parent = await chain.hold(group.path).catch((error: unknown) => noteFailure(walk, group.path, error));
   if (parent === undefined) return;
   await forEachOf(group.folders, AT_ONCE, async ({ isLate = false, kind, name }) => {
-    const path = toChildPath(group.path, name);
-    const reason = toReasonNotToLook(path, progress);
+    const path = childPath(group.path, name);
+    const reason = findReasonNotToLook(path, progress);
     if (isEnded(walk, progress)) return;
     if (reason !== undefined) {
       walk.onUnread({ path: toPathKey(path), why: reason, code: undefined });
@@ -141,7 +141,7 @@ async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kin
     if (folder === undefined) return;
     try {
       const next = await visit({ walk, progress, path, kind, isLate }, folder);
-      const { late, soon } = toLanes(path, isLate ? next.map((one) => ({ ...one, isLate })) : next);
+      const { late, soon } = splitLanes(path, isLate ? next.map((one) => ({ ...one, isLate })) : next);
       lanes.soon.push(...soon);
       lanes.late.push(...late);
     } finally {
@@ -150,7 +150,7 @@ async function visitGroup<Kind>({ chain, lanes, progress, walk }: GroupVisit<Kin
   });
 }
 
-function toReasonNotToLook({ depth }: FolderPath, progress: Progress): string | undefined {
+function findReasonNotToLook({ depth }: FolderPath, progress: Progress): string | undefined {
   if (depth > MOST_LEVELS) return `it lies more than ${MOST_LEVELS} folders deep`;
   if (performance.now() > progress.deadline) return NO_TIME;
   return progress.entriesLeft <= 0 ? TOO_MUCH : undefined;
@@ -176,7 +176,7 @@ async function visit<Kind>(visiting: Visit<Kind>, folder: FolderHandle): Promise
         ...folder,
         path,
         isLate,
-        batches: () => toBatches(visiting, folder),
+        batches: () => readBatches(visiting, folder),
         forEach: (items, work) => forEachOf(whileThereIsTime(visiting, items), AT_ONCE, work),
       },
       kind,
@@ -197,13 +197,16 @@ function* whileThereIsTime<Kind, Item>({ path, progress, walk }: Visit<Kind>, it
   }
 }
 
-async function* toBatches<Kind>({ path, progress, walk }: Visit<Kind>, { at }: FolderHandle): AsyncGenerator<Entry[]> {
+async function* readBatches<Kind>(
+  { path, progress, walk }: Visit<Kind>,
+  { at }: FolderHandle,
+): AsyncGenerator<Entry[]> {
   // Opening and closing by a descriptor's path does not block; reading may.
   const folder = opendirSync(at as unknown as string, { encoding: "buffer" as BufferEncoding, bufferSize: BATCH });
   try {
     for (let batch = await readBatch(folder); batch.length > 0; batch = await readBatch(folder)) {
       if (isEnded(walk, progress)) return;
-      const reason = batch.length > progress.entriesLeft ? TOO_MUCH : toReasonNotToLook(path, progress);
+      const reason = batch.length > progress.entriesLeft ? TOO_MUCH : findReasonNotToLook(path, progress);
       if (reason !== undefined) walk.onUnread({ path: toPathKey(path), why: reason, code: undefined });
       if (reason !== undefined && reason !== TOO_MUCH) return;
       yield batch.slice(0, progress.entriesLeft);
@@ -219,25 +222,25 @@ async function* toBatches<Kind>({ path, progress, walk }: Visit<Kind>, { at }: F
 async function readBatch(folder: Dir): Promise<Entry[]> {
   const batch: Entry[] = [];
   for (let entry = await folder.read(); entry !== null; entry = folder.readSync()) {
-    batch.push({ name: entry.name as unknown as Buffer, type: toType(entry) });
+    batch.push({ name: entry.name as unknown as Buffer, type: typeOf(entry) });
     if (batch.length === BATCH) break;
   }
   return batch;
 }
 
-function toType(entry: Dirent): Entry["type"] {
+function typeOf(entry: Dirent): Entry["type"] {
   if (entry.isDirectory()) return "folder";
   if (entry.isFile()) return "file";
   return entry.isSymbolicLink() ? "link" : "other";
 }
 
-function toLanes<Kind>(path: FolderPath, folders: readonly Next<Kind>[]): Lanes<Kind> {
+function splitLanes<Kind>(path: FolderPath, folders: readonly Next<Kind>[]): Lanes<Kind> {
   const soon = folders.filter(({ isLate }) => isLate !== true);
   const late = folders.filter(({ isLate }) => isLate === true);
-  return { soon: toGroups(path, soon), late: toGroups(path, late) };
+  return { soon: groupFolders(path, soon), late: groupFolders(path, late) };
 }
 
-function toGroups<Kind>(path: FolderPath, folders: readonly Next<Kind>[]): Group<Kind>[] {
+function groupFolders<Kind>(path: FolderPath, folders: readonly Next<Kind>[]): Group<Kind>[] {
   return folders.length === 0 ? [] : [{ path, folders }];
 }
 

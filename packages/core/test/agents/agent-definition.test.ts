@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseAgentFile, toServerEntries } from "../../src/agents/agent-definition.ts";
+import { parseAgentFile, listServerEntries } from "../../src/agents/agent-definition.ts";
 
 describe("parseAgentFile", () => {
   it("returns a Markdown agent in the shape of Kiro's JSON", () => {
@@ -102,7 +102,7 @@ Be brief.
   it.each(["[git, docs]", "git, docs"])("takes servers by their names for none of its own: %s", (names) => {
     const definition = parse(`---\nmcpServers: ${names}\n---\n`)?.definition;
     expect(definition?.mcpServers).toEqual(["git", "docs"]);
-    expect(definition && toServerEntries(definition)).toEqual({});
+    expect(definition && listServerEntries(definition)).toEqual({});
   });
 
   it("takes the prompt of the frontmatter if there is no other text", () => {

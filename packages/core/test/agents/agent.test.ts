@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AGENT_NAME, PLAIN_NAME, toSubAgentDescription } from "../../src/agents/agent.ts";
+import { AGENT_NAME, PLAIN_NAME, withoutSubAgentPrefix } from "../../src/agents/agent.ts";
 
 describe("AGENT_NAME", () => {
   it.each(["test-agent", "a", "Prüfer 2", "9lives", "a.b", "日本", "a--b", "team/planner", "a/b/c.d"])(
@@ -26,7 +26,7 @@ describe("AGENT_NAME", () => {
   });
 });
 
-describe("toSubAgentDescription", () => {
+describe("withoutSubAgentPrefix", () => {
   it.each([
     ["sub-agent: Reviews code", "Reviews code"],
     ["Sub-Agent: Reviews code", "Reviews code"],
@@ -35,13 +35,13 @@ describe("toSubAgentDescription", () => {
     ["sub-agent: sub-agent: x", "sub-agent: x"],
     ["sub-agent:", ""],
   ])("strips the prefix of %j", (description, stripped) => {
-    expect(toSubAgentDescription(description)).toBe(stripped);
+    expect(withoutSubAgentPrefix(description)).toBe(stripped);
   });
 
   it.each(["", "Reviews code", "a sub-agent: x", "sub-agent Reviews", "subagent: x", "sub agent: x"])(
     "does not treat %j as a sub-agent",
     (description) => {
-      expect(toSubAgentDescription(description)).toBeUndefined();
+      expect(withoutSubAgentPrefix(description)).toBeUndefined();
     },
   );
 });

@@ -1,7 +1,8 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadAgents, type AgentFolders } from "@budgie/core";
+import { loadAgents } from "@budgie/core";
+import type { AgentFolders } from "@budgie/core/agents";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 describe("loadAgents, called again", () => {

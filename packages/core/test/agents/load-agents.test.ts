@@ -2,7 +2,8 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, relative } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { loadAgents, type LoadedAgents } from "@budgie/core";
+import { loadAgents } from "@budgie/core";
+import type { LoadedAgents } from "@budgie/core/agents";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 const TOOLS = ["fs_read", "fs_write"];

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { compareSnapshots, takeSnapshot } from "../../src/changes/snapshot.ts";
-import { NO_GIT_PATHS } from "../../src/changes/git-paths.ts";
+import { NO_GIT_PATHS } from "../../src/changes/find-git-paths.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 const BOUNDS = { entries: 1000, timeMs: 5000, read: { bytes: 1000, files: 1000, values: 1000 } };

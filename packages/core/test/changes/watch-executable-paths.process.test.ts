@@ -94,6 +94,25 @@ describe("paths that the host executes are reported when a turn", () => {
     ]);
   });
 
+  it("leaves a symlink out of that folder, or a setuid file in it", async () => {
+    const { main, workspace } = createWorktree();
+    const watch = watchExecutablePaths(workspace);
+    await watch.ready;
+
+    symlinkSync(join(main, "package.json"), join(main, ".git/worktrees/tree/COMMIT_EDITMSG"));
+    symlinkSync("../worktrees/tree/HEAD", join(main, ".git/refs/inside"));
+    write(main, ".git/objects/run", "x");
+    chmodSync(join(main, ".git/objects/run"), 0o4755);
+
+    const { changedExecutablePaths, warnings } = await watch.findChanges();
+    const link = join(main, ".git/worktrees/tree/COMMIT_EDITMSG");
+    expect(changedExecutablePaths).toEqual([join(main, ".git/objects/run")]);
+    expect(warnings).toEqual([
+      expect.stringContaining('/.git/objects/run" is a setuid file'),
+      `New links lead out of the workspace: "${link}" to "${main}/package.json".`,
+    ]);
+  });
+
   it("points a worktree elsewhere", async () => {
     const { workspace } = createWorktree();
     const watch = watchExecutablePaths(workspace);

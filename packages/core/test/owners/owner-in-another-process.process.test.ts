@@ -2,7 +2,8 @@ import { existsSync, rmSync } from "node:fs";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createOwner, type OwnerProcess, type OwnerRecord } from "@budgie/core";
+import { createOwner } from "@budgie/core";
+import type { OwnerProcess, OwnerRecord } from "@budgie/core/owners";
 import { canUnshare, startOwner } from "./start-owner.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 

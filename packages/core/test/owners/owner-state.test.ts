@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { OwnerProcess, OwnerRecord } from "@budgie/core";
-import { toOwnerState, type Judge, type LockState, type OwnerSigns } from "../../src/owners/owner-state.ts";
-import type { ProcessState } from "../../src/owners/owner-process.ts";
+import type { OwnerProcess, OwnerRecord } from "@budgie/core/owners";
+import { judgeOwner, type Judge, type LockState, type OwnerSigns } from "../../src/owners/owner-state.ts";
+import type { ProcessState } from "../../src/owners/process-state.ts";
 
 const HERE: OwnerProcess = { pidNamespace: "1", pid: 10, started: "500", boot: "now" };
 const JUDGE: Judge = { instance: "judge", host: "this", process: HERE };
@@ -38,7 +38,7 @@ const STATES: readonly [ProcessState, Readonly<Record<LockState, string>>][] = [
   ["unclear", { held: "live", refused: "dead", missing: "foreign", unclear: "live" }],
 ];
 
-describe("toOwnerState", () => {
+describe("judgeOwner", () => {
   describe.each(CASES)("judges an owner %s", (_what, record, byLock) => {
     it.each(LOCKS)("whose lock is %s by the table", (lock) => {
       // A process that is out of sight must not be looked up.
@@ -46,21 +46,21 @@ describe("toOwnerState", () => {
         throw new Error("nobody to ask");
       };
 
-      expect(toOwnerState(record, JUDGE, signs({ lock, findProcessState }))).toBe(byLock[lock]);
+      expect(judgeOwner(record, JUDGE, signs({ lock, findProcessState }))).toBe(byLock[lock]);
     });
   });
 
   describe.each(STATES)("judges an owner whose process here is %s", (state, byLock) => {
     it.each(LOCKS)("and whose lock is %s by the table", (lock) => {
-      expect(toOwnerState(OTHER, JUDGE, signs({ lock, findProcessState: () => state }))).toBe(byLock[lock]);
+      expect(judgeOwner(OTHER, JUDGE, signs({ lock, findProcessState: () => state }))).toBe(byLock[lock]);
     });
   });
 
   it("treats a record in its own state directory as one of this machine before its boot", () => {
     const before = { ...OTHER, process: { ...HERE, boot: "then" } };
 
-    expect(toOwnerState(before, JUDGE, signs({ lock: "missing", isRecordedHere: true }))).toBe("dead");
-    expect(toOwnerState({ ...before, host: "that" }, JUDGE, signs({ lock: "missing", isRecordedHere: true }))).toBe(
+    expect(judgeOwner(before, JUDGE, signs({ lock: "missing", isRecordedHere: true }))).toBe("dead");
+    expect(judgeOwner({ ...before, host: "that" }, JUDGE, signs({ lock: "missing", isRecordedHere: true }))).toBe(
       "foreign",
     );
   });
@@ -68,7 +68,7 @@ describe("toOwnerState", () => {
   it("judges no owner by its process if it does not know its own", () => {
     const judge = { ...JUDGE, process: undefined };
 
-    expect(toOwnerState(OTHER, judge, signs({ lock: "refused" }))).toBe("foreign");
+    expect(judgeOwner(OTHER, judge, signs({ lock: "refused" }))).toBe("foreign");
   });
 });
 

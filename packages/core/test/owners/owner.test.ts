@@ -12,7 +12,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createOwner, readOwnProcess, type Owner, type OwnerOptions, type OwnerProcess } from "@budgie/core";
+import { createOwner, type Owner } from "@budgie/core";
+import { readOwnProcess, type OwnerProcess } from "@budgie/core/owners";
+import type { OwnerOptions } from "../../src/owners/owner.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
 describe("createOwner", () => {

@@ -2,7 +2,7 @@ import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
-import type { OwnerRecord } from "@budgie/core";
+import type { OwnerRecord } from "@budgie/core/owners";
 import { compileCore } from "../helpers/compile-core.ts";
 
 /** An owner in a process of its own. */

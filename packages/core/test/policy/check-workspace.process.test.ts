@@ -66,7 +66,8 @@ describe("checkWorkspace", () => {
   it.each([
     ["nothing", "", /^The directory "" is not an absolute path\. /],
     ["a relative path", "src", /^The directory "src" is not an absolute path\. /],
-    ["a path that begins with a tilde", "~/src", /is not an absolute path/],
+    ["a path that begins with a tilde, where nobody has a home", "~/src", /^The directory "~\/src" is not an absolute/],
+    ["another user's home", "~root/src", /is not an absolute path/],
     ["a NUL", "/tmp\0/x", /^The directory "\/tmp\\u0000\/x" holds a NUL character\. /],
     ["a missing path", "/no/such/path", /^The directory "\/no\/such\/path" cannot be used \(ENOENT\)\. /],
     ["a name too long", `/${"x".repeat(300)}`, /cannot be used \(ENAMETOOLONG\)/],
@@ -75,6 +76,18 @@ describe("checkWorkspace", () => {
       code: "WORKSPACE_INVALID",
       message: expect.stringMatching(message),
     });
+  });
+
+  it("accepts a path below the user's home that begins with a tilde, by the same rules", async () => {
+    const home = createTemporaryFolder();
+    mkdirSync(join(home, "code/$&"), { recursive: true });
+    const rules = { ...ANYWHERE, home };
+
+    expect(await checkWorkspace("~/code/$&", rules)).toBe(join(home, "code/$&"));
+    await expect(
+      checkWorkspace("~", { ...rules, guarded: [{ path: home, what: "your home", mayHoldWorkspaces: true }] }),
+    ).rejects.toThrow("your home");
+    await expect(checkWorkspace("~/none", rules)).rejects.toThrow(`"${join(home, "none")}" cannot be used (ENOENT)`);
   });
 
   it("refuses a file, and a path below one", async () => {

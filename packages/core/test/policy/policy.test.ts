@@ -1,15 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { BudgieError, type AllowedHost, type EgressPolicy } from "@budgie/core";
 import {
-  BudgieError,
-  toDefaultLimits,
+  chooseDefaultLimits,
   narrowPolicy,
   listSandboxOnly,
-  type AllowedHost,
-  type EgressPolicy,
   type Loosening,
   type Policy,
   type Tightening,
-} from "@budgie/core";
+} from "@budgie/core/policy";
 import { DEFAULT_LIMITS } from "../../src/policy/policy.ts";
 
 const CEILING: Policy = { workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 600_000 };
@@ -32,7 +30,7 @@ it.each([
   [5, 4],
   [64, 4],
 ])("of %s processors, a sandbox gets %s by default", (cpus, expected) => {
-  expect(toDefaultLimits(cpus)).toEqual({ ...DEFAULT_LIMITS, cpus: expected });
+  expect(chooseDefaultLimits(cpus)).toEqual({ ...DEFAULT_LIMITS, cpus: expected });
 });
 
 describe("narrowPolicy", () => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { AllowedRoot, GuardedPath, WorkspaceRules } from "@budgie/core";
+import type { AllowedRoot, GuardedPath, WorkspaceRules } from "@budgie/core/policy";
 import { checkWorkspace } from "../../src/policy/check-workspace.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 

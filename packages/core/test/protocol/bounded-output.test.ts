@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterAll, describe, expect, it } from "vitest";
-import { createOutputFiles } from "@budgie/core";
+import { createOutputFiles } from "@budgie/core/protocol";
 import { addPiece, readBounded } from "../../src/protocol/bounded-output.ts";
 
 const stateDir = mkdtempSync(join(tmpdir(), "budgie-output-"));

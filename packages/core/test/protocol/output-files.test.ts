@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createOutputFiles, type OutputFiles } from "@budgie/core";
+import { createOutputFiles, type OutputFiles } from "@budgie/core/protocol";
 
 let stateDir: string;
 beforeEach(() => {

@@ -1,5 +1,6 @@
 import { vi } from "vitest";
-import type { TurnLimits, TurnPhase } from "@budgie/core";
+import type { Phase } from "../../src/protocol/turn-events.ts";
+import type { TurnLimits } from "../../src/queue/turn-limits.ts";
 import { createTurnQueue } from "../../src/queue/turn-queue.ts";
 import { createTurnRate } from "../../src/queue/turn-rate.ts";
 
@@ -8,7 +9,7 @@ export type PlacedCall = {
   readonly name: string;
   readonly result: Promise<string>;
   readonly end: () => void;
-  readonly phases: readonly TurnPhase[];
+  readonly phases: readonly Phase[];
 };
 
 type CallOptions = { readonly agent?: string; readonly session?: string; readonly signal?: AbortSignal };
@@ -24,13 +25,14 @@ export function createQueuePlace(limits: Partial<TurnLimits>, turnsPerMinute?: n
   const ended = new Set<string>();
 
   function call(name: string, { agent = "agent", session, signal }: CallOptions = {}): PlacedCall {
-    const phases: TurnPhase[] = [];
+    const phases: Phase[] = [];
     let end = (): void => {};
     const gate = new Promise<void>((resolve) => (end = resolve));
-    const turn = { agent, session, signal, onPhase: (phase: TurnPhase) => void phases.push(phase) };
-    const result = queue.run(turn, async () => {
+    const turn = { agent, session, signal, onPhase: (phase: Phase) => void phases.push(phase) };
+    const result = queue.enter(turn).then(async ({ leave }) => {
       started.push(name);
       await gate;
+      leave();
       return name;
     });
     const over = (): void => void ended.add(name);

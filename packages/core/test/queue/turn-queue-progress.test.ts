@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { TurnPhase } from "@budgie/core";
+import type { Phase } from "../../src/protocol/turn-events.ts";
 import { createQueuePlace, settle } from "./queue-place.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
@@ -87,6 +87,6 @@ describe("a turn queue's progress", () => {
   });
 });
 
-function toPlace(progress: TurnPhase): number | "starting" {
+function toPlace(progress: Phase): number | "starting" {
   return progress.phase === "waiting" ? progress.position : "starting";
 }

@@ -115,28 +115,6 @@ describe("a turn queue", () => {
 
     expect(running()).toEqual(["s1", "other"]);
   });
-
-  it("returns the result of a turn, and continues after a failed one", async () => {
-    const { queue } = createQueuePlace({ concurrent: 1 });
-    const turn = { agent: "a", session: "s" };
-
-    const results = await Promise.allSettled([
-      queue.run(turn, () => Promise.reject(new Error("x"))),
-      queue.run({ ...turn }, async () => "fine"),
-    ]);
-
-    expect(results).toMatchObject([{ status: "rejected" }, { status: "fulfilled", value: "fine" }]);
-  });
-
-  it("continues after a turn that threw synchronously", async () => {
-    const { queue } = createQueuePlace({ concurrent: 1 });
-    const thrown = queue.run({ agent: "a", session: undefined }, () => {
-      throw new Error("x");
-    });
-
-    await expect(thrown).rejects.toThrow("x");
-    expect(await queue.run({ agent: "a", session: undefined }, async () => "fine")).toBe("fine");
-  });
 });
 
 async function endInTurn(calls: readonly PlacedCall[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toHealthReport, type HealthReport, type Run } from "@budgie/core";
+import { buildHealthReport, type HealthReport, type Run } from "@budgie/core/runs";
 
 const NOW = Date.parse("2026-01-02T03:04:05Z");
 
@@ -31,20 +31,20 @@ const fail = (outcome: Run["outcome"], over: Partial<Run> = {}): Run => ({
 const takeTime = (ms: number, over: Partial<Run> = {}): Run => ({ ...SUCCESS, endedMs: NOW + ms, ...over });
 
 const report = (runs: readonly Run[], agents: readonly string[] = ["a"]): HealthReport =>
-  toHealthReport(runs, { agents, isolation: "none" });
+  buildHealthReport(runs, { agents, isolation: "none" });
 
-describe("toHealthReport", () => {
+describe("buildHealthReport", () => {
   it("gives only the kind of a last error if its text is private", () => {
     const runs = [fail("AGENT_FAILED"), { ...fail("BUG"), agent: "b" }];
 
-    const { agents } = toHealthReport(runs, { agents: [], isolation: "none", showErrors: false });
+    const { agents } = buildHealthReport(runs, { agents: [], isolation: "none", showErrors: false });
 
     expect(agents.map(({ lastError }) => lastError)).toEqual(["AGENT_FAILED", "BUG"]);
     expect(report(runs).agents.map(({ lastError }) => lastError)).toEqual(["AGENT_FAILED: failed", "failed"]);
   });
 
   it("lists every agent before its first turn", () => {
-    expect(toHealthReport([], { agents: ["a", "b"], isolation: "container" })).toEqual({
+    expect(buildHealthReport([], { agents: ["a", "b"], isolation: "container" })).toEqual({
       isolation: "container",
       overall: { totalCalls: 0, successCalls: 0, successRate: "n/a" },
       agents: ["a", "b"].map((agent) => ({

@@ -23,6 +23,18 @@ describe("createSessionStore", () => {
     expect((await store.open(NEW)).id).not.toBe((await store.open(NEW)).id);
   });
 
+  it("has at most 10,000 open at once, also of those that are being opened", async () => {
+    const { store } = create();
+    const opened = await Promise.allSettled(Array.from({ length: 10_001 }, () => store.open(NEW)));
+    const [failed, ...others] = opened.filter(({ status }) => status === "rejected");
+
+    expect(others).toEqual([]);
+    expect(failed).toMatchObject({ reason: { code: "QUEUE_FULL" } });
+    const [first] = opened;
+    if (first?.status === "fulfilled") await store.discard(first.value);
+    await expect(store.open(NEW)).resolves.toMatchObject({ begun: false });
+  });
+
   it("has no entry for a session whose home could not be created", async () => {
     const runner = { ...createFakeRunner(() => ({})), openSession: () => Promise.reject(new Error("no engine")) };
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createOmissions } from "@budgie/core";
+import { createOmissions } from "@budgie/core/text";
 
 it("keeps the first sentences, and counts the others", () => {
   const few = createOmissions();

@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
-import type { EgressLimits } from "./limits.ts";
+import type { EgressLimits } from "./egress-limits.ts";
 import { isPublicAddress } from "../rules/is-public-address.ts";
 import { createResolver, type Lookup, type ResolvedAddress } from "./resolver.ts";
-import type { Upstream } from "./upstream.ts";
+import type { Upstream } from "./parse-upstream.ts";
 
 /** A route to a host: its checked addresses, or the upstream proxy that resolves its name. */
 export type Route = {

@@ -1,13 +1,13 @@
 import { isIP, type Socket } from "node:net";
 import type { EgressPolicy } from "@budgie/core/egress";
 import { createLookup } from "../dial/create-lookup.ts";
-import { dialHost } from "../dial/dial.ts";
-import { DEFAULT_EGRESS_LIMITS } from "../dial/limits.ts";
+import { dialHost } from "../dial/dial-host.ts";
+import { DEFAULT_EGRESS_LIMITS } from "../dial/egress-limits.ts";
 import type { Lookup } from "../dial/resolver.ts";
 import { createBoundedRouteFinder, type Route } from "../dial/route.ts";
-import { parseUpstream, toAddress, type UpstreamOptions } from "../dial/upstream.ts";
+import { parseUpstream, toAddress, type UpstreamOptions } from "../dial/parse-upstream.ts";
 import { decide } from "../rules/decide.ts";
-import { isAddressSpelling } from "../rules/host-name.ts";
+import { isAddressSpelling } from "../rules/normalize-host-name.ts";
 
 export type ConnectorOptions = {
   /** The hosts that may be reached */
@@ -35,11 +35,11 @@ export function createConnector({ loopback, lookup, policy, upstream, urls }: Co
   const findRoute = createBoundedRouteFinder(lookup ?? createLookup(), upstream && parseUpstream(upstream), LIMITS);
   const hosts = [...policy.hosts, ...named.map((target) => ({ ...target, address: undefined, from: "a URL" }))];
 
-  async function toRoute(target: Target): Promise<Route | string> {
+  async function chooseRoute(target: Target): Promise<Route | string> {
     const { host, port } = target;
     const isNamed = named.some((one) => one.host === host && one.port === port);
     if (isNamed || (loopback && LOOPBACK.test(host))) {
-      const addresses = toOwnAddresses(host);
+      const addresses = findOwnAddresses(host);
       if (addresses.length > 0) return { ...target, addresses, upstream: undefined };
     }
     if (isAddressSpelling(host)) return "it is an address that nothing names";
@@ -50,7 +50,7 @@ export function createConnector({ loopback, lookup, policy, upstream, urls }: Co
   }
 
   return async (target) => {
-    const route = await toRoute(target);
+    const route = await chooseRoute(target);
     if (typeof route === "string") throw new Error(`${target.host}:${target.port} may not be reached: ${route}`);
     const socket = await dialHost(route, LIMITS.dialMs);
     // A client's pool would keep a connection that its server has ended, and fail with it.
@@ -70,7 +70,7 @@ function toTarget(url: string): Target {
 }
 
 /** Returns the addresses that a host's spelling itself means: an IP address, or `localhost`. */
-function toOwnAddresses(host: string): Route["addresses"] {
+function findOwnAddresses(host: string): Route["addresses"] {
   const addresses = host === "localhost" ? ["127.0.0.1", "::1"] : [host].filter((text) => isIP(text) !== 0);
   return addresses.map((address) => ({ address, family: isIP(address) }));
 }

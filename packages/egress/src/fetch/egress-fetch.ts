@@ -3,7 +3,7 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 import { request as httpsRequest } from "node:https";
 import { createAgents } from "./agents.ts";
 import { createConnector, type ConnectorOptions } from "./connector.ts";
-import { toResponse } from "./response.ts";
+import { toResponse } from "./to-response.ts";
 
 /** A `fetch` that reaches only allowed hosts, and follows no redirect. */
 export type EgressFetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -23,7 +23,7 @@ export function createEgressFetch(options: ConnectorOptions): EgressFetch {
       headers: { ...DEFAULTS, ...Object.fromEntries(asked.headers), "accept-encoding": "identity" },
       agent: isSecure ? agents.secure : agents.plain,
     });
-    const incoming = await toIncoming(request.end(body), signal ?? undefined);
+    const incoming = await awaitResponse(request.end(body), signal ?? undefined);
     return toResponse(incoming, asked.url);
   };
 }
@@ -31,7 +31,7 @@ export function createEgressFetch(options: ConnectorOptions): EgressFetch {
 // Some servers refuse requests without them.
 const DEFAULTS = { accept: "*/*", "user-agent": "budgie" };
 
-async function toIncoming(request: ClientRequest, signal: AbortSignal | undefined): Promise<IncomingMessage> {
+async function awaitResponse(request: ClientRequest, signal: AbortSignal | undefined): Promise<IncomingMessage> {
   let incoming: IncomingMessage | undefined;
   const abort = (): void => void (incoming ?? request).destroy(signal?.reason as Error);
   signal?.addEventListener("abort", abort, { once: true });

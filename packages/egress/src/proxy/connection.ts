@@ -1,10 +1,11 @@
 import type { RequestListener } from "node:http";
 import type { EgressPolicy } from "@budgie/core/egress";
-import type { EgressLimits } from "../dial/limits.ts";
+import type { EgressLimits } from "../dial/egress-limits.ts";
 import type { EgressLog } from "./egress-log.ts";
 import type { Refusal } from "./refusal.ts";
 import type { Route, RouteFinder } from "../dial/route.ts";
 import type { Target } from "./target.ts";
+import type { CertificateWatch } from "./certificate-watch.ts";
 import { decide } from "../rules/decide.ts";
 
 /** The parts of a session's proxy that its requests share. */
@@ -14,6 +15,7 @@ export type ProxyContext = {
   readonly limits: EgressLimits;
   readonly findRoute: RouteFinder;
   readonly connections: Set<Connection>;
+  readonly watchCertificate: CertificateWatch;
   /** The proxy itself; `undefined` if requests to it are refused */
   readonly own: () => Own | undefined;
 };
@@ -50,7 +52,11 @@ export async function admit(
   client.once("close", () => context.connections.delete(connection));
   const route = await context.findRoute({ host, port, address });
   if (route === "private") return refuse(context, target, PRIVATE);
-  if (route === "unknown") return { status: 502, target: `${host}:${port}`, why: "its name could not be resolved" };
+  if (route === "unknown") {
+    context.log.allow(host, port);
+    context.log.fail(target, new Error(UNRESOLVED));
+    return { status: 502, target: `${host}:${port}`, why: UNRESOLVED };
+  }
   return { connection, route };
 }
 
@@ -66,12 +72,13 @@ export function isStillAllowed({ address, mode, target }: Connection, policy: Eg
 export function refuse({ log }: ProxyContext, { host, port }: Target, why: string): Refusal {
   log.deny(host, port, why);
   const target = port === 0 ? host : `${host}:${port}`;
-  return { status: 403, target, why, ...toRemedy({ host, port }, why) };
+  return { status: 403, target, why, ...findRemedy({ host, port }, why) };
 }
 
+const UNRESOLVED = "its name could not be resolved";
 const PRIVATE = "its name resolves to no public address";
 
-function toRemedy({ host, port }: Target, why: string): { readonly remedy?: string } {
+function findRemedy({ host, port }: Target, why: string): { readonly remedy?: string } {
   if (port === 0) return {};
   const name = port === 443 ? host : `${host}:${port}`;
   if (why.includes("allow-list")) return { remedy: `If it is needed, the user can allow "${name}"` };

@@ -1,9 +1,9 @@
 import { createSessionProxy, type SessionProxy } from "./session-proxy.ts";
-import { DEFAULT_EGRESS_LIMITS, type EgressLimits } from "../dial/limits.ts";
+import { DEFAULT_EGRESS_LIMITS, type EgressLimits } from "../dial/egress-limits.ts";
 import { createLookup } from "../dial/create-lookup.ts";
 import type { Lookup } from "../dial/resolver.ts";
 import { createBoundedRouteFinder, type RouteFinder } from "../dial/route.ts";
-import { parseUpstream, type UpstreamOptions } from "../dial/upstream.ts";
+import { parseUpstream, type UpstreamOptions } from "../dial/parse-upstream.ts";
 
 /** The proxy that enforces sessions' egress policies. Each session has a unix socket with a policy and a log of its own. */
 export interface EgressProxy {

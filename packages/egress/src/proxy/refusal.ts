@@ -42,7 +42,7 @@ export function hangUp(socket: Socket, refusal: Refusal): void {
 }
 
 /** Replaces characters that are not printable, and truncates to the length of a host and port. */
-export function toPrintable(text: string): string {
+export function printableText(text: string): string {
   const printable = text.replace(/[^\x21-\x7e]/g, "?");
   return printable.length > MAX_PRINTED ? `${printable.slice(0, MAX_PRINTED)}...` : printable;
 }

@@ -3,14 +3,15 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { EgressPolicy, EgressReport } from "@budgie/core/egress";
 import { BudgieError } from "@budgie/core/errors";
-import { ESTABLISHED, handleConnect } from "./connect-request.ts";
-import type { EgressLimits } from "../dial/limits.ts";
+import { ESTABLISHED, handleConnect } from "./handle-connect.ts";
+import type { EgressLimits } from "../dial/egress-limits.ts";
 import { createEgressLog } from "./egress-log.ts";
 import { isStillAllowed, type Own, type ProxyContext } from "./connection.ts";
-import { handlePlain } from "./plain-request.ts";
+import { handlePlain } from "./handle-plain.ts";
 import { hangUp, sendRefusal, type Refusal } from "./refusal.ts";
 import type { RouteFinder } from "../dial/route.ts";
 import type { Target } from "./target.ts";
+import { createCertificateWatch } from "./certificate-watch.ts";
 
 const MAX_SOCKET_PATH_BYTES = 103;
 const REFUSE_ALL: EgressPolicy = { mode: "none", hosts: [] };
@@ -32,13 +33,15 @@ export type SessionProxy = {
 /** Creates an HTTP proxy on a unix socket. It refuses everything until it gets a policy. */
 export async function createSessionProxy(
   socketPath: string,
-  { findRoute, limits }: SessionProxyOptions,
+  { findRoute, limits }: ProxyOptions,
 ): Promise<SessionProxy> {
   let policy = REFUSE_ALL;
   let own: Own | undefined;
+  const log = createEgressLog();
   const context: ProxyContext = {
     policy: () => policy,
-    log: createEgressLog(),
+    log,
+    watchCertificate: createCertificateWatch(log),
     limits,
     findRoute,
     connections: new Set(),
@@ -57,7 +60,7 @@ export async function createSessionProxy(
   };
 }
 
-type SessionProxyOptions = {
+type ProxyOptions = {
   readonly limits: EgressLimits;
   readonly findRoute: RouteFinder;
 };
@@ -90,15 +93,15 @@ function createProxyServer(context: ProxyContext): ProxyServer {
     socket.once("close", () => sockets.delete(socket));
   });
   server.on("request", (request, response) => {
-    if (surplus.has(request.socket)) return sendRefusal(response, toSurplus(context));
+    if (surplus.has(request.socket)) return sendRefusal(response, surplusRefusal(context));
     const tunnel = tunnels.get(request.socket);
     const own = context.own();
-    const path = own && toOwnPath(request.url ?? "", own, tunnel);
+    const path = own && findOwnPath(request.url ?? "", own, tunnel);
     if (path !== undefined) return own?.answer(Object.assign(request, { url: path }), endingConnection(response));
     handlePlain(context, { request, response }, tunnel).catch(() => request.socket.destroy());
   });
   server.on("connect", (request, client: Socket, head) => {
-    if (surplus.has(client)) return hangUp(client, toSurplus(context));
+    if (surplus.has(client)) return hangUp(client, surplusRefusal(context));
     if (tunnels.has(client)) return client.destroy();
     if (head.length > 0) client.unshift(head);
     const serveHttp = (target: Target): void => {
@@ -115,7 +118,7 @@ function createProxyServer(context: ProxyContext): ProxyServer {
   return {
     listen: (socketPath) =>
       new Promise((resolve, reject) => {
-        if (Buffer.byteLength(socketPath) > MAX_SOCKET_PATH_BYTES) throw toPathError(socketPath);
+        if (Buffer.byteLength(socketPath) > MAX_SOCKET_PATH_BYTES) throw pathError(socketPath);
         server.once("error", reject);
         // The directory limits access; the user inside a sandbox is another one.
         server.listen({ path: socketPath, readableAll: true, writableAll: true }, resolve);
@@ -135,7 +138,7 @@ const OWN: Target = { host: "", port: 0 };
  * Returns the path of a request to the proxy itself; `undefined` for any other request. Some clients use a proxy for all addresses, even
  * its own.
  */
-function toOwnPath(url: string, { address }: Own, tunnel: Target | undefined): string | undefined {
+function findOwnPath(url: string, { address }: Own, tunnel: Target | undefined): string | undefined {
   const path =
     tunnel === undefined && url.startsWith(`http://${address}/`) ? url.slice(`http://${address}`.length) : url;
   return path.startsWith("/") && (tunnel === undefined || tunnel === OWN) ? path : undefined;
@@ -149,13 +152,13 @@ function endingConnection(response: ServerResponse): ServerResponse {
   return Object.assign(response, { writeHead: writeLast });
 }
 
-function toSurplus({ limits, log }: ProxyContext): Refusal {
+function surplusRefusal({ limits, log }: ProxyContext): Refusal {
   log.deny("(any)", 0, "too many connections at once");
   const why = `more than ${limits.connections} connections are open at once; close some, and try again`;
   return { status: 503, target: "this host", why };
 }
 
-function toPathError(socketPath: string): BudgieError {
+function pathError(socketPath: string): BudgieError {
   return new BudgieError(
     "CONFIG_INVALID",
     `Cannot open the egress proxy at "${socketPath}": the path is longer than the ${MAX_SOCKET_PATH_BYTES} bytes of a ` +

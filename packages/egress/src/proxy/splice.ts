@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { EgressLimits } from "../dial/limits.ts";
+import type { EgressLimits } from "../dial/egress-limits.ts";
 
 /** Copies bytes both ways until both sides have ended. An error, silence or too many bytes close both. */
 export function splice(client: Socket, server: Socket, limits: EgressLimits): void {

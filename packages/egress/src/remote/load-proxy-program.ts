@@ -15,7 +15,7 @@ type File = ProxyProgram["files"][number];
 
 /** Loads the built proxy program and the libraries that it needs. */
 export async function loadProxyProgram(): Promise<ProxyProgram> {
-  if (existsSync(BUNDLED)) return { entry: "proxy-main.mjs", files: [await toFile(BUNDLED, "proxy-main.mjs")] };
+  if (existsSync(BUNDLED)) return { entry: "proxy-main.mjs", files: [await loadFile(BUNDLED, "proxy-main.mjs")] };
   const own = fileURLToPath(new URL("../..", import.meta.url));
   const core = findPackage("@budgie/core/egress", own);
   const limit = findPackage("p-limit", own);
@@ -33,7 +33,7 @@ export async function loadProxyProgram(): Promise<ProxyProgram> {
 // budgie's bundle has the program as one file; this package does not.
 const BUNDLED = fileURLToPath(new URL("../proxy-main.mjs", import.meta.url));
 
-async function toFile(file: string, path: string): Promise<File> {
+async function loadFile(file: string, path: string): Promise<File> {
   return { path, content: await readFile(file) };
 }
 
@@ -44,7 +44,7 @@ async function readFiles(directory: string, isWanted: (path: string) => boolean,
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)).split(sep).join("/"))
     .filter(isWanted);
   const to = (path: string): string => (name === undefined ? path : `node_modules/${name}/${path}`);
-  return Promise.all(paths.map((path) => toFile(join(directory, path), to(path))));
+  return Promise.all(paths.map((path) => loadFile(join(directory, path), to(path))));
 }
 
 function isPartOfPackage(path: string): boolean {

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { BudgieError } from "@budgie/core/errors";
-import type { ControlAnswer, Numbered } from "./control-messages.ts";
+import type { ControlAnswer, Numbered } from "./control-request.ts";
 import type { EgressProxy, EgressProxyOptions } from "../proxy/egress-proxy.ts";
 import type { SessionProxy } from "../proxy/session-proxy.ts";
 
@@ -37,7 +37,7 @@ function createRemoteSession({ ask }: Channel, session: string): SessionProxy {
     setPolicy: async (policy) => void (await ask("policy", { session, policy })),
     take: async () => {
       const answer = await ask("take", { session });
-      if (!("taken" in answer)) throw toProxyError("its answer does not match the request");
+      if (!("taken" in answer)) throw proxyError("its answer does not match the request");
       return answer.taken.report;
     },
     close: async () => void (await ask("close", { session })),
@@ -52,7 +52,7 @@ function createChannel({ stdin, stdout }: ProxyStreams): Channel {
   let ended = false;
   const end = (): void => {
     ended = true;
-    for (const { reject } of pending.values()) reject(toProxyError("its process has ended"));
+    for (const { reject } of pending.values()) reject(proxyError("its process has ended"));
     pending.clear();
   };
   const lines = createInterface({ input: stdout });
@@ -63,7 +63,7 @@ function createChannel({ stdin, stdout }: ProxyStreams): Channel {
   return {
     ask: (what, fields) =>
       new Promise((resolve, reject) => {
-        if (ended) throw toProxyError("its process has ended");
+        if (ended) throw proxyError("its process has ended");
         last += 1;
         pending.set(last, { resolve, reject });
         stdin.write(`${JSON.stringify({ [what]: { id: last, ...fields } })}\n`);
@@ -81,7 +81,7 @@ function settle(pending: Map<number, PendingRequest>, line: string): void {
   const [{ id }] = Object.values(answer) as [Numbered];
   const request = pending.get(id);
   pending.delete(id);
-  if ("failed" in answer) request?.reject(toProxyError(answer.failed.message));
+  if ("failed" in answer) request?.reject(proxyError(answer.failed.message));
   else request?.resolve(answer);
 }
 
@@ -96,7 +96,7 @@ function parseAnswer(line: string): ControlAnswer | undefined {
   }
 }
 
-function toProxyError(why: string): BudgieError {
+function proxyError(why: string): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
     `The egress proxy cannot be used: ${why}. Call again; "budgie doctor" says more.`,

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
-import type { ControlAnswer, ControlRequest, Numbered } from "./control-messages.ts";
+import type { ControlAnswer, ControlRequest, Numbered } from "./control-request.ts";
 import { createEgressProxy, type EgressProxy } from "../proxy/egress-proxy.ts";
 import type { SessionProxy } from "../proxy/session-proxy.ts";
 
@@ -11,7 +11,7 @@ export async function serveControlLines(input: Readable, output: Writable): Prom
   for await (const line of createInterface({ input })) {
     const request = JSON.parse(line) as ControlRequest;
     // One at a time, so that a policy is in force before the next request is read.
-    answer(await handle(state, request).catch((error: Error) => toFailure(request, error)));
+    answer(await handle(state, request).catch((error: Error) => failureAnswer(request, error)));
   }
   await state.proxy?.close();
 }
@@ -48,7 +48,7 @@ function findSession({ sessions }: State, id: string): SessionProxy {
   return session;
 }
 
-function toFailure(request: ControlRequest, { message }: Error): ControlAnswer {
+function failureAnswer(request: ControlRequest, { message }: Error): ControlAnswer {
   const [{ id }] = Object.values(request) as [Numbered];
   return { failed: { id, message } };
 }

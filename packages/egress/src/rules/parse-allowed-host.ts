@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { BudgieError } from "@budgie/core/errors";
 import type { AllowedHost } from "@budgie/core/egress";
-import { isAddressSpelling, toHostName } from "./host-name.ts";
+import { isAddressSpelling, normalizeHostName } from "./normalize-host-name.ts";
 
 const HTTPS_PORT = 443;
 const MAX_PORT = 65_535;
@@ -14,17 +14,17 @@ export function parseAllowedHost(text: string, from: string): AllowedHost {
       `Cannot allow the host ${JSON.stringify(text)} (${from}): ${what}. ` +
         'Write NAME[:PORT][=ADDRESS], such as "example.com", "*.example.com:8443" or "db.example.com=10.0.0.5".',
     );
-  const { name, port, address } = toParts(text);
+  const { name, port, address } = splitParts(text);
   if (address !== undefined && isIP(address) === 0)
     throw refuse(`${JSON.stringify(address)} is not an IP address to pin it to`);
   return { host: parsePattern(name, refuse), port: parsePort(port, refuse), address, from };
 }
 
-type Parts = { readonly name: string; readonly port: string | undefined; readonly address: string | undefined };
+type HostFields = { readonly name: string; readonly port: string | undefined; readonly address: string | undefined };
 
 type Refuse = (what: string) => BudgieError;
 
-function toParts(text: string): Parts {
+function splitParts(text: string): HostFields {
   const [target, address] = splitOnce(text, "=");
   // More than one colon means an IPv6 address: it stays whole, and is rejected as a name.
   if (target.split(":").length !== 2) return { name: target, port: undefined, address };
@@ -42,7 +42,7 @@ function parsePattern(pattern: string, refuse: Refuse): string {
   const text = wildcard ? pattern.slice(2) : pattern;
   if (isAddressSpelling(text)) throw refuse("an address is not a name; name it, and pin the name to the address");
   if (text.includes("*")) throw refuse('a wildcard is the whole first part of a name, as in "*.example.com"');
-  const name = toHostName(text);
+  const name = normalizeHostName(text);
   if (name === undefined) throw refuse("it is not a host name");
   if (wildcard && !name.includes(".")) throw refuse("a wildcard above a whole top-level domain allows too much");
   return wildcard ? `*.${name}` : name;

@@ -1,4 +1,4 @@
-import type { AllowedHost } from "@budgie/core/egress";
+import { findEntry, type AllowedHost } from "@budgie/core/egress";
 import { parseAllowedHost } from "./parse-allowed-host.ts";
 
 /** The hosts that one agent or one registry needs. */
@@ -22,11 +22,15 @@ export type PresetName =
   | "github"
   | "npm"
   | "pypi"
+  | "go"
+  | "crates"
+  | "maven"
+  | "rubygems"
   | "debian";
 
 /** The hosts that agents and registries need, without telemetry. */
 export const PRESETS: Readonly<Record<PresetName, Preset>> = {
-  kiro: toUnverified([
+  kiro: unverified([
     "*.kiro.dev",
     "*.awsapps.com",
     ...["us-east-1", "eu-central-1"].flatMap((region) => [
@@ -35,17 +39,17 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
       `oidc.${region}.amazonaws.com`,
     ]),
   ]),
-  codex: toUnverified(["api.openai.com", "auth.openai.com", "chatgpt.com"]),
-  claude: toUnverified(["api.anthropic.com", "claude.ai", "platform.claude.com"]),
-  gemini: toUnverified([
+  codex: unverified(["api.openai.com", "auth.openai.com", "chatgpt.com"]),
+  claude: unverified(["api.anthropic.com", "claude.ai", "platform.claude.com"]),
+  gemini: unverified([
     "generativelanguage.googleapis.com",
     "cloudcode-pa.googleapis.com",
     "oauth2.googleapis.com",
     "aiplatform.googleapis.com",
   ]),
-  qwen: toUnverified(["chat.qwen.ai", "portal.qwen.ai", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"]),
-  opencode: toUnverified(["opencode.ai", "models.dev"]),
-  copilot: toUnverified([
+  qwen: unverified(["chat.qwen.ai", "portal.qwen.ai", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"]),
+  opencode: [...unverified(["opencode.ai", "models.dev"]), { allow: "models.opencode.ai" }],
+  copilot: unverified([
     "*.githubcopilot.com",
     "copilot-proxy.githubusercontent.com",
     "origin-tracker.githubusercontent.com",
@@ -64,6 +68,10 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   ],
   npm: [{ allow: "registry.npmjs.org" }],
   pypi: [{ allow: "pypi.org" }, { allow: "files.pythonhosted.org" }],
+  go: unverified(["proxy.golang.org", "sum.golang.org"]),
+  crates: unverified(["index.crates.io", "static.crates.io"]),
+  maven: unverified(["repo.maven.apache.org", "repo1.maven.org"]),
+  rubygems: unverified(["rubygems.org", "index.rubygems.org"]),
   debian: [
     { allow: "deb.debian.org" },
     { allow: "deb.debian.org:80" },
@@ -72,11 +80,20 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   ],
 };
 
+/** The names of the presets. */
+export const PRESET_NAMES = Object.keys(PRESETS) as [PresetName, ...PresetName[]];
+
 /** Returns a preset's hosts as allow-list entries. */
 export function presetHosts(name: PresetName): readonly AllowedHost[] {
   return PRESETS[name].map(({ allow }) => parseAllowedHost(allow, `preset ${name}`));
 }
 
-function toUnverified(hosts: readonly string[]): Preset {
+/** Finds the preset that allows a host and a port; of several, the one of a registry. */
+export function findPreset(target: Pick<AllowedHost, "host" | "port">): PresetName | undefined {
+  const names = Object.keys(PRESETS) as PresetName[];
+  return names.findLast((name) => findEntry(presetHosts(name), target) !== undefined);
+}
+
+function unverified(hosts: readonly string[]): Preset {
   return hosts.map((allow) => ({ allow, unverified: true }));
 }

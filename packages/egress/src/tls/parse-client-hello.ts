@@ -21,7 +21,7 @@ const ENCRYPTED_CLIENT_HELLO = 0xfe0d;
  * parsers could read differently.
  */
 export function parseClientHello(bytes: Buffer): ClientHello | "more" | "malformed" {
-  const handshake = toHandshake(bytes);
+  const handshake = joinHandshake(bytes);
   if (typeof handshake === "string") return handshake;
   try {
     const hello = parseHello(createReader(handshake.message));
@@ -35,29 +35,29 @@ export function parseClientHello(bytes: Buffer): ClientHello | "more" | "malform
 type Handshake = { readonly message: Buffer; readonly end: number };
 
 /** Joins the first records' handshake message; further bytes in its last record are malformed. */
-function toHandshake(bytes: Buffer): Handshake | "more" | "malformed" {
+function joinHandshake(bytes: Buffer): Handshake | "more" | "malformed" {
   let message: Buffer = Buffer.alloc(0);
   let at = 0;
   for (let records = 0; at < bytes.length; records += 1) {
-    const length = toRecordLength(bytes.subarray(at, at + 5));
+    const length = readRecordLength(bytes.subarray(at, at + 5));
     if (typeof length === "string") return length;
     if (records === MAX_RECORDS) return "malformed";
     message = Buffer.concat([message, bytes.subarray(at + 5, at + 5 + length)]);
-    const state = toState(message);
+    const state = judgeMessage(message);
     at += 5 + length;
     if (state !== "more") return state === "complete" ? { message: message.subarray(4), end: at } : state;
   }
   return "more";
 }
 
-function toRecordLength(header: Buffer): number | "more" | "malformed" {
+function readRecordLength(header: Buffer): number | "more" | "malformed" {
   if (header[0] !== HANDSHAKE_RECORD || (header.length > 1 && header[1] !== 3)) return "malformed";
   if (header.length < 5) return "more";
   const length = header.readUInt16BE(3);
   return length > 0 && length <= MAX_RECORD_BYTES ? length : "malformed";
 }
 
-function toState(message: Buffer): "more" | "complete" | "malformed" {
+function judgeMessage(message: Buffer): "more" | "complete" | "malformed" {
   if (message.length > 0 && message[0] !== CLIENT_HELLO) return "malformed";
   if (message.length < 4) return "more";
   const length = message.readUIntBE(1, 3) + 4;

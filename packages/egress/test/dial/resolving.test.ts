@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { dialHost } from "../../src/dial/dial.ts";
-import { DEFAULT_EGRESS_LIMITS } from "../../src/dial/limits.ts";
+import { dialHost } from "../../src/dial/dial-host.ts";
+import { DEFAULT_EGRESS_LIMITS } from "../../src/dial/egress-limits.ts";
 import { createResolver, type Lookup } from "../../src/dial/resolver.ts";
 import { createRouteFinder } from "../../src/dial/route.ts";
-import { parseUpstream } from "../../src/dial/upstream.ts";
+import { parseUpstream } from "../../src/dial/parse-upstream.ts";
 import { createOrigin, createProxyPlace, openTunnel, toPolicy } from "../helpers/proxy-place.ts";
 
 const target = { host: "allowed.test", port: 443, address: undefined };

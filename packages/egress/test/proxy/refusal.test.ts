@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { toPrintable } from "../../src/proxy/refusal.ts";
+import { printableText } from "../../src/proxy/refusal.ts";
 
-describe("toPrintable", () => {
+describe("printableText", () => {
   it("keeps the characters of names and ports", () => {
-    expect(toPrintable("Example-1.test:443")).toBe("Example-1.test:443");
+    expect(printableText("Example-1.test:443")).toBe("Example-1.test:443");
   });
 
   it("shows nothing that a terminal would act on, and no more than a name may have", () => {
-    expect(toPrintable("\u001b[31me\r\nv il\u0000\u009b\u202e")).toBe("?[31me??v?il???");
-    expect(toPrintable("x".repeat(5_000))).toBe(`${"x".repeat(300)}...`);
+    expect(printableText("\u001b[31me\r\nv il\u0000\u009b\u202e")).toBe("?[31me??v?il???");
+    expect(printableText("x".repeat(5_000))).toBe(`${"x".repeat(300)}...`);
   });
 });

@@ -43,6 +43,8 @@ async function fetchThrough(host: string, options: ConnectionOptions = {}): Prom
   const { head, socket } = await openTunnel(place.socketPath, `${host}:${origin.port}`);
   if (!head.startsWith("HTTP/1.1 200")) return head;
   const tls = connectTls({ socket, servername: host, rejectUnauthorized: false, ...options });
+  // A program that sends nothing would count as one that did not accept the certificate.
+  tls.write("GET / HTTP/1.0\r\n\r\n");
   return text(tls).catch((error: Error) => error.message);
 }
 
@@ -207,11 +209,13 @@ describe("tunnels", () => {
     await silent.close();
   });
 
-  it("report an unreachable host", async () => {
+  it("report an unreachable host, to the client and in the log", async () => {
+    await place.session.take();
     const { socket } = await openTunnel(place.socketPath, "closed.test:1");
     const tls = connectTls({ socket, servername: "closed.test" });
 
     expect(await text(tls).catch((error: Error) => error.message)).toMatch(/alert internal error/);
+    expect((await place.session.take()).failed).toMatchObject([{ host: "closed.test", port: 1, why: "ECONNREFUSED" }]);
   });
 
   it("are reported with their hosts and ports, once", async () => {
@@ -221,12 +225,11 @@ describe("tunnels", () => {
     await fetchThrough("evil.test");
     await fetchThrough("allowed.test", { servername: "evil.test" });
 
-    const { port } = origin;
     expect(await place.session.take()).toEqual({
-      allowed: [{ host: "allowed.test", port, count: 2 }],
+      allowed: [{ host: "allowed.test", port: origin.port, count: 2 }],
       denied: [
-        { host: "evil.test", port, count: 1, why: "not on the allow-list" },
-        { host: "allowed.test", port, count: 1, why: "TLS names another server (SNI)" },
+        { host: "evil.test", port: origin.port, count: 1, why: "not on the allow-list" },
+        { host: "allowed.test", port: origin.port, count: 1, why: "TLS names another server (SNI)" },
       ],
     });
     expect(await place.session.take()).toEqual({ allowed: [], denied: [] });

@@ -1,6 +1,6 @@
 import { coversName } from "@budgie/core/egress";
 import { describe, expect, it } from "vitest";
-import { PRESETS, presetHosts, type PresetName } from "../../src/rules/presets.ts";
+import { findPreset, PRESETS, presetHosts, type PresetName } from "../../src/rules/presets.ts";
 import { TELEMETRY } from "../../src/rules/telemetry.ts";
 
 const names = Object.keys(PRESETS) as PresetName[];
@@ -25,6 +25,17 @@ describe("presets", () => {
     const allowed = names.flatMap((name) => presetHosts(name).map(({ host }) => host));
 
     expect(telemetry.filter((host) => allowed.some((pattern) => coversName(pattern, host)))).toEqual([]);
+  });
+
+  it.each([
+    ["registry.npmjs.org", 443, "npm"],
+    ["github.com", 443, "github"],
+    ["x.kiro.dev", 443, "kiro"],
+    ["deb.debian.org", 80, "debian"],
+    ["registry.npmjs.org", 80, undefined],
+    ["example.com", 443, undefined],
+  ])("have %s on port %i in %s", (host, port, preset) => {
+    expect(findPreset({ host, port })).toBe(preset);
   });
 
   it("marks unverified hosts", () => {

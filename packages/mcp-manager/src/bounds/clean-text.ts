@@ -1,4 +1,4 @@
-import { sanitizeText, truncateText } from "@budgie/core";
+import { sanitizeText, truncateText } from "@budgie/core/text";
 
 /** Returns a server's text without invisible characters, truncated to `maxLength` characters. */
 export function cleanText(text: string, maxLength: number): string {

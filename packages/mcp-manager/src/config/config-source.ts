@@ -6,6 +6,6 @@ export type ConfigSource = {
 };
 
 /** Returns a place in a file, for messages. */
-export function toPlace({ file }: ConfigSource, path: string): string {
+export function formatPlace({ file }: ConfigSource, path: string): string {
   return `"${path}" in "${file}"`;
 }

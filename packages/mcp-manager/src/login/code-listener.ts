@@ -2,7 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { toPlainCode } from "./oauth-error.ts";
+import { plainCode } from "./explain-oauth.ts";
 
 /** A listener on this machine to which the browser brings the authorization code. */
 export type CodeListener = AsyncDisposable & {
@@ -29,7 +29,7 @@ export async function listenForCode(state: string): Promise<CodeListener> {
     if (query === undefined) return answer(response, 400, "This is not the end of a login that waits here.");
     const error = query.get("error");
     if (error === null) resolve({ code: query.get("code") ?? "", issuer: query.get("iss") ?? undefined });
-    else reject(new Error(`the authorization server says ${toPlainCode(error)}`));
+    else reject(new Error(`the authorization server says ${plainCode(error)}`));
     const text = error === null ? "Logged in, if the program that asked for it agrees." : "The login was refused.";
     answer(response, 200, `${text} You can close this page.`);
   });

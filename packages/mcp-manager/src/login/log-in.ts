@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { auth, extractWWWAuthenticateParams } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { isReachable } from "../config/safe-url.ts";
+import { isReachable } from "../config/is-safe-url.ts";
 import { withSignal } from "../transport/with-signal.ts";
 import { listenForCode, type LoginCode } from "./code-listener.ts";
 import { createLoginProvider, type LoginProgress } from "./login-provider.ts";
-import { toDetailedReason } from "./oauth-error.ts";
-import { toExpiring, type NamedServer, type StoredLogin } from "./stored-login.ts";
+import { explainInDetail } from "./explain-oauth.ts";
+import { noteExpiry, type NamedServer, type StoredLogin } from "./stored-login.ts";
 
 export type LogInOptions = {
   /** Called with the address that the user's browser is to open */
@@ -33,14 +33,14 @@ export async function logIn(
     ...(asked.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: asked.resourceMetadataUrl }),
   };
   await auth(provider, options).catch((error: unknown) => {
-    throw new Error(toDetailedReason(error));
+    throw new Error(explainInDetail(error));
   });
   checkIssuer(progress);
-  onAddress(toAddress(progress, server));
+  onAddress(findAddress(progress, server));
   const answer = await (signal === undefined ? listener.code : withSignal(listener.code, signal));
   const { code } = checkCode(answer, progress);
   await auth(provider, { ...options, authorizationCode: code });
-  return toLogin(server, progress);
+  return completeLogin(server, progress);
 }
 
 /** Sends a request without a token. Returns the parameters of the challenge in its 401, if any. */
@@ -63,7 +63,7 @@ function checkIssuer({ discovery }: LoginProgress): void {
 }
 
 /** Returns the address to open. Throws if it is not safe for a browser. */
-function toAddress({ address }: LoginProgress, { url }: NamedServer): string {
+function findAddress({ address }: LoginProgress, { url }: NamedServer): string {
   if (address !== undefined && isReachable(address.href, url)) return address.href;
   throw new Error("the authorization server has no address that is safe to open");
 }
@@ -84,7 +84,7 @@ function isSame(one: string | undefined, other: string | undefined): boolean {
   return one?.replace(/\/$/, "") === other?.replace(/\/$/, "");
 }
 
-function toLogin({ name, scopes, url }: NamedServer, { client, discovery, tokens }: LoginProgress): StoredLogin {
+function completeLogin({ name, scopes, url }: NamedServer, { client, discovery, tokens }: LoginProgress): StoredLogin {
   if (client === undefined || discovery === undefined || tokens === undefined) {
     throw new Error("the authorization server gave no tokens");
   }
@@ -95,7 +95,7 @@ function toLogin({ name, scopes, url }: NamedServer, { client, discovery, tokens
     scopes,
     issuer,
     client,
-    ...toExpiring(tokens),
+    ...noteExpiry(tokens),
     ...(metadata === undefined ? {} : { metadata }),
     ...(resourceMetadata === undefined ? {} : { resource: resourceMetadata.resource }),
   };

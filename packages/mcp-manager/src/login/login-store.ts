@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { withFileLock } from "./file-lock.ts";
+import { withFileLock } from "./with-file-lock.ts";
 import { parseStoredLogin, type StoredLogin } from "./stored-login.ts";
 
 /** Logins in a folder, one file each, which only its user can read. */
@@ -15,22 +15,22 @@ type WriteLogin = (login: StoredLogin | undefined) => void;
 
 /** Creates a store. Nothing is written before the first login. */
 export function createLoginStore(folder: string): LoginStore {
-  const toFile = (id: string): string => join(folder, `${id}${SUFFIX}`);
+  const fileOf = (id: string): string => join(folder, `${id}${SUFFIX}`);
 
   function write(id: string, login: StoredLogin | undefined): void {
     const draft = join(folder, `${id}.draft`);
     if (login === undefined) {
       // A killed write leaves its draft behind.
-      for (const file of [draft, toFile(id)]) rmSync(file, { force: true });
+      for (const file of [draft, fileOf(id)]) rmSync(file, { force: true });
       return;
     }
     // Flushed, since the tokens that these replace are no longer valid.
     writeFileSync(draft, JSON.stringify(login), { mode: 0o600, flush: true });
-    renameSync(draft, toFile(id));
+    renameSync(draft, fileOf(id));
   }
 
   return {
-    read: (id) => readLogin(toFile(id)),
+    read: (id) => readLogin(fileOf(id)),
     listIds: () => listNames(folder).flatMap((name) => (name.endsWith(SUFFIX) ? [name.slice(0, -SUFFIX.length)] : [])),
     change(id, work) {
       mkdirSync(folder, { recursive: true, mode: 0o700 });

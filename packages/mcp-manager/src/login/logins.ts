@@ -5,10 +5,10 @@ import type { CreateFetch } from "../transport/connect-on-host.ts";
 import type { ServerLogin } from "../transport/with-login.ts";
 import { logIn, type LogInOptions } from "./log-in.ts";
 import { createLoginStore } from "./login-store.ts";
-import { toOAuthReason } from "./oauth-error.ts";
+import { explainOauth } from "./explain-oauth.ts";
 import { renewLogin } from "./renew-login.ts";
 import { revokeLogin } from "./revoke-login.ts";
-import { toLoginId, type NamedServer, type StoredLogin } from "./stored-login.ts";
+import { loginId, type NamedServer, type StoredLogin } from "./stored-login.ts";
 
 export type LoginsOptions = {
   /** The folder for tokens, which only its user can read */
@@ -60,7 +60,11 @@ export function createLogins({ clientName, createFetch, folder }: LoginsOptions)
   const store = createLoginStore(folder);
 
   /** Creates a `fetch` for all requests of a login. */
-  function toFetch({ headers, name, url }: Asked, others: "any" | readonly string[], signal?: AbortSignal): FetchLike {
+  function createLoginFetch(
+    { headers, name, url }: Asked,
+    others: "any" | readonly string[],
+    signal?: AbortSignal,
+  ): FetchLike {
     const onTooLarge = (): void => undefined;
     const send = createFetch?.({ name, url }, others);
     const fetch = createBoundedFetch({ url, headers, fetch: send, timeoutMs: REQUEST_MS, onTooLarge });
@@ -72,9 +76,9 @@ export function createLogins({ clientName, createFetch, folder }: LoginsOptions)
 
   return {
     find(server) {
-      const id = toLoginId(server);
+      const id = loginId(server);
       const renew = (refused: string): Promise<string | undefined> =>
-        renewLogin({ store, id, toFetch: (login) => toFetch(server, toUrls(login)) }, refused);
+        renewLogin({ store, id, toFetch: (login) => createLoginFetch(server, listUrls(login)) }, refused);
       return {
         renew,
         async token() {
@@ -86,12 +90,15 @@ export function createLogins({ clientName, createFetch, folder }: LoginsOptions)
     },
     async logIn(server, options) {
       try {
-        const login = await logIn(server, options, { clientName, fetch: toFetch(server, "any", options.signal) });
-        await store.change(toLoginId(server), async (write) => write(login));
+        const login = await logIn(server, options, {
+          clientName,
+          fetch: createLoginFetch(server, "any", options.signal),
+        });
+        await store.change(loginId(server), async (write) => write(login));
         return toFacts(login);
       } catch (error) {
-        if (options.signal?.aborted === true) throw toAborted(server, options.signal.reason as Error);
-        const message = `Cannot log in to the MCP server "${server.name}": ${toOAuthReason(error)}.`;
+        if (options.signal?.aborted === true) throw abortedError(server, options.signal.reason as Error);
+        const message = `Cannot log in to the MCP server "${server.name}": ${explainOauth(error)}.`;
         throw new BudgieError("LOGIN_REQUIRED", message);
       }
     },
@@ -112,7 +119,8 @@ export function createLogins({ clientName, createFetch, folder }: LoginsOptions)
       return Promise.all(
         removed
           .filter((login) => login !== undefined)
-          .map((login) => revoke(login, toFetch({ ...login, headers: {} }, toUrls(login)))),
+          // The server chose this address too, and no login has tried it.
+          .map((login) => revoke(login, createLoginFetch({ ...login, headers: {} }, "any"))),
       );
     },
   };
@@ -120,15 +128,13 @@ export function createLogins({ clientName, createFetch, folder }: LoginsOptions)
 
 type Asked = Pick<NamedServer, "headers" | "name" | "url">;
 
-/** Returns the URLs of the authorization server that renewing or revoking a login needs. */
-function toUrls({ issuer, metadata }: StoredLogin): readonly string[] {
-  const { revocation_endpoint: revocation, token_endpoint: token } = Object(metadata) as Readonly<
-    Record<string, unknown>
-  >;
-  return [issuer, revocation, token].filter((url): url is string => typeof url === "string" && URL.canParse(url));
+/** Returns the URLs of the authorization server that renewing a login needs. The login itself has used them. */
+function listUrls({ issuer, metadata }: StoredLogin): readonly string[] {
+  const { token_endpoint: token } = Object(metadata) as Readonly<Record<string, unknown>>;
+  return [issuer, token].filter((url): url is string => typeof url === "string" && URL.canParse(url));
 }
 
-function toAborted({ name }: NamedServer, reason: Error): Error {
+function abortedError({ name }: NamedServer, reason: Error): Error {
   if (reason.name !== "TimeoutError") return reason;
   return new BudgieError("TIMED_OUT", `Nobody logged in to the MCP server "${name}" in time.`);
 }
@@ -149,6 +155,6 @@ async function revoke(login: StoredLogin, fetch: FetchLike): Promise<LogoutFacts
     await revokeLogin(login, fetch);
     return { url, problem: undefined };
   } catch (error) {
-    return { url, problem: toOAuthReason(error) };
+    return { url, problem: explainOauth(error) };
   }
 }

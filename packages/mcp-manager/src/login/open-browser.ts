@@ -7,14 +7,14 @@ export type BrowserHost = {
 
 /** Opens an address in the user's browser, if there is one. Ignores failures. */
 export function openBrowser(address: string, { env, platform }: BrowserHost): void {
-  const [command, ...args] = toCommand({ env, platform });
+  const [command, ...args] = chooseCommand({ env, platform });
   if (command === undefined) return;
   const child = spawn(command, [...args, address], { env, stdio: "ignore", detached: true, windowsHide: true });
   child.on("error", () => undefined);
   child.unref();
 }
 
-function toCommand({ env, platform }: BrowserHost): readonly string[] {
+function chooseCommand({ env, platform }: BrowserHost): readonly string[] {
   if (platform === "darwin") return ["open"];
   if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
   // Without a display, `xdg-open` would start a terminal browser, or nothing.

@@ -1,8 +1,8 @@
 import { refreshAuthorization } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { isRefusal, toOAuthReason } from "./oauth-error.ts";
+import { isRefusal, explainOauth } from "./explain-oauth.ts";
 import type { LoginStore } from "./login-store.ts";
-import { toExpiring, type StoredLogin } from "./stored-login.ts";
+import { noteExpiry, type StoredLogin } from "./stored-login.ts";
 
 type Renewal = {
   readonly id: string;
@@ -38,10 +38,10 @@ async function refresh(login: StoredLogin, fetch: FetchLike): Promise<StoredLogi
       ...(metadata === undefined ? {} : { metadata }),
       ...(resource === undefined ? {} : { resource }),
     });
-    return { ...login, ...toExpiring(next) };
+    return { ...login, ...noteExpiry(next) };
   } catch (error) {
     if (isRefusal(error)) return undefined;
     // Without a cause, which may contain the request.
-    throw new Error(`its login cannot be renewed: ${toOAuthReason(error)}`);
+    throw new Error(`its login cannot be renewed: ${explainOauth(error)}`);
   }
 }

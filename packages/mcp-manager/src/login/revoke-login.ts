@@ -11,14 +11,14 @@ export async function revokeLogin({ client, metadata, tokens }: StoredLogin, fet
     const token = tokens[kind];
     if (token === undefined) continue;
     const body = new URLSearchParams({ token, token_type_hint: kind });
-    const response = await fetch(endpoint, { method: "POST", body, headers: toAuthentication(client, body, metadata) });
+    const response = await fetch(endpoint, { method: "POST", body, headers: authenticate(client, body, metadata) });
     await response.body?.cancel();
     if (!response.ok) throw new Error(`HTTP ${response.status}`);
   }
 }
 
 /** Returns the headers that authenticate the client, or adds parameters for that to the body. */
-function toAuthentication(
+function authenticate(
   client: StoredLogin["client"],
   body: URLSearchParams,
   metadata: StoredLogin["metadata"],

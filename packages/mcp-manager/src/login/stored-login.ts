@@ -27,7 +27,7 @@ export type StoredLogin = {
 };
 
 /** Returns the id of a server's login. A server with another name, URL or set of scopes needs another login. */
-export function toLoginId({ name, scopes, url }: Pick<NamedServer, "name" | "scopes" | "url">): string {
+export function loginId({ name, scopes, url }: Pick<NamedServer, "name" | "scopes" | "url">): string {
   const bound = JSON.stringify([name, url, scopes.toSorted()]);
   return createHash("sha256").update(bound).digest("hex").slice(0, 32);
 }
@@ -50,7 +50,7 @@ export function parseStoredLogin(value: unknown): StoredLogin | undefined {
 }
 
 /** Returns new tokens with the time at which they expire. */
-export function toExpiring(tokens: OAuthTokens): Pick<StoredLogin, "expiresAt" | "tokens"> {
+export function noteExpiry(tokens: OAuthTokens): Pick<StoredLogin, "expiresAt" | "tokens"> {
   const { expires_in: seconds } = tokens;
   return { tokens, ...(seconds === undefined ? {} : { expiresAt: Date.now() + seconds * 1000 }) };
 }

@@ -4,7 +4,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { ServerCapabilities } from "@modelcontextprotocol/sdk/types.js";
 import type { JsonSchemaValidator, jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
 import type { z } from "zod";
-import { withBounds, type TransportEvents } from "../bounds/bounded-transport.ts";
+import { withBounds, type TransportEvents } from "../bounds/with-bounds.ts";
 import { withSignal } from "../transport/with-signal.ts";
 
 /** A connection to a server, after `initialize`. */

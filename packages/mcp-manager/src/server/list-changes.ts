@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ChangedList } from "../bounds/bounded-transport.ts";
+import type { ChangedList } from "../bounds/with-bounds.ts";
 
 const WAIT_MS = 1000;
 

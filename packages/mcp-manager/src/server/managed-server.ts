@@ -6,11 +6,11 @@ import type { Connect } from "../transport/connect-on-host.ts";
 import { openConnection, type Connection, type McpRequest } from "./connection.ts";
 import { refuseUnoffered } from "./forwarded-methods.ts";
 import { createServerLog, type ServerLog } from "./server-log.ts";
-import { toLoginError, toReason, toRequestError, wantsLogin } from "./server-error.ts";
+import { loginError, explainServerError, requestError, wantsLogin } from "./explain-server-error.ts";
 import type { ServerEvent, ServerState } from "./server-state.ts";
 import { createToolTracker } from "./tool-tracker.ts";
 import { createListChanges } from "./list-changes.ts";
-import { listTools, type McpTool, type ToolList } from "./tools.ts";
+import { listTools, type McpTool, type ToolList } from "./list-tools.ts";
 
 export type RequestOptions = {
   readonly signal?: AbortSignal | undefined;
@@ -84,7 +84,7 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
             settled = recover(reason);
           },
         },
-        { client, timeoutMs: startTimeoutMs, signal: toSignal() },
+        { client, timeoutMs: startTimeoutMs, signal: createSignal() },
       );
       connection = started;
       const listed = await list(started);
@@ -101,7 +101,7 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
     return listTools((cursor, schema) =>
       from.request({ method: "tools/list", ...(cursor === undefined ? {} : { params: { cursor } }) }, schema, {
         timeout: startTimeoutMs,
-        signal: toSignal(),
+        signal: createSignal(),
       }),
     );
   }
@@ -116,7 +116,7 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
   }
 
   /** Returns a new signal for each request, since the SDK leaves its listeners on it. */
-  function toSignal(signal?: AbortSignal): AbortSignal {
+  function createSignal(signal?: AbortSignal): AbortSignal {
     return AbortSignal.any(signal === undefined ? [closing.signal] : [signal, closing.signal]);
   }
 
@@ -126,10 +126,10 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
     tools = [];
     await old?.close();
     if (closing.signal.aborted) return;
-    log.add(toReason(failure));
+    log.add(explainServerError(failure));
     state = wantsLogin(failure) ? "needs-auth" : "error";
-    error = state === "error" ? toReason(failure) : undefined;
-    onEvent(state === "error" ? { kind: "error", error: toReason(failure) } : { kind: "needs-auth" });
+    error = state === "error" ? explainServerError(failure) : undefined;
+    onEvent(state === "error" ? { kind: "error", error: explainServerError(failure) } : { kind: "needs-auth" });
   }
 
   /** Restarts a server that ended by itself, but only once. */
@@ -142,8 +142,8 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
     if (isRestarted) return fail(reason);
     isRestarted = true;
     state = "initializing";
-    log.add(toReason(reason));
-    onEvent({ kind: "restarting", error: toReason(reason) });
+    log.add(explainServerError(reason));
+    onEvent({ kind: "restarting", error: explainServerError(reason) });
     await sleep(restartDelayMs, undefined, { signal: closing.signal }).catch(() => undefined);
     if (!closing.signal.aborted) await launch();
   }
@@ -155,15 +155,15 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
       const listed = await list(from);
       if (connection === from) take(listed, () => ({ kind: "list-changed", list: "tools" }));
     } catch (failure) {
-      log.add(`Its tools cannot be listed again: ${toReason(failure)}`);
+      log.add(`Its tools cannot be listed again: ${explainServerError(failure)}`);
     }
   }
 
   async function request(asked: McpRequest, { onProgress, signal }: RequestOptions) {
-    const from = await toReady();
+    const from = await awaitReady();
     refuseUnoffered(server.name, asked.method, from.capabilities);
-    const stop = toSignal(signal);
-    const what = toWhat(asked);
+    const stop = createSignal(signal);
+    const what = formatRequest(asked);
     try {
       return await from.request(asked, z.looseObject({}), {
         timeout: server.timeoutMs,
@@ -182,14 +182,14 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
       await nextTurn();
       if (stop.aborted) throw new BudgieError("CANCELLED", `The MCP server "${server.name}" was stopped in ${what}.`);
       if (wantsLogin(failure) && connection === from) await fail(failure);
-      throw toRequestError(server.name, what, failure);
+      throw requestError(server.name, what, failure);
     }
   }
 
-  async function toReady(): Promise<Connection> {
+  async function awaitReady(): Promise<Connection> {
     await start();
     if (state === "ready" && connection !== undefined) return connection;
-    if (state === "needs-auth") throw toLoginError(server.name);
+    if (state === "needs-auth") throw loginError(server.name);
     const reason = closing.signal.aborted ? "it was closed" : (error ?? "it is not there");
     throw new BudgieError(
       "RUNNER_UNAVAILABLE",
@@ -211,7 +211,7 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
     tools: () => tools,
     log,
     start,
-    ready: toReady,
+    ready: awaitReady,
     request,
     async close() {
       closing.abort(new Error("it was closed"));
@@ -226,6 +226,6 @@ export function createManagedServer(options: ManagedServerOptions): ManagedServe
 
 const MOST_MS = 3_600_000;
 
-function toWhat({ method, params }: McpRequest): string {
+function formatRequest({ method, params }: McpRequest): string {
   return method === "tools/call" ? `the tool "${String(params?.["name"])}"` : method;
 }

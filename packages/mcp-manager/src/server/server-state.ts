@@ -30,7 +30,7 @@ export type ServerEvent = { readonly server: string } & (
 );
 
 /** Returns the text of an event, such as "github: 3 tools". */
-export function toEventText(event: ServerEvent): string {
+export function formatEvent(event: ServerEvent): string {
   return `${event.server}: ${TEXTS[event.kind](event as never)}`;
 }
 

@@ -23,7 +23,7 @@ export function createSharedServer(options: Omit<ManagedServerOptions, keyof Ser
   return {
     state: managed.state,
     join(user) {
-      const one = toUsed(managed, user);
+      const one = createUse(managed, user);
       users.add(one.tell);
       const close = async (): Promise<void> => {
         users.delete(one.tell);
@@ -36,7 +36,7 @@ export function createSharedServer(options: Omit<ManagedServerOptions, keyof Ser
 }
 
 /** Returns one user's view of a server. */
-function toUsed(managed: ManagedServer, { onEvent, select }: ServerUser) {
+function createUse(managed: ManagedServer, { onEvent, select }: ServerUser) {
   const leaving = new AbortController();
   const tools = (): ReturnType<ManagedServer["tools"]> => select(managed.tools());
   let isStarted = false;

@@ -1,5 +1,5 @@
 import { LIMITS } from "../bounds/limits.ts";
-import { hashTools, type McpTool } from "./tools.ts";
+import { hashTools, type McpTool } from "./list-tools.ts";
 
 // A server may list new names each time.
 const MOST = 10 * LIMITS.tools;

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { createJsonScan, createRate, JSON_BOUNDS, type Rate } from "@budgie/core";
+import { createJsonScan, createRate, JSON_BOUNDS, type Rate } from "@budgie/core/bounds";
 import { LIMITS } from "../bounds/limits.ts";
-import { isReachable } from "../config/safe-url.ts";
+import { isReachable } from "../config/is-safe-url.ts";
 
 export type BoundedFetchOptions = {
   readonly url: string;
@@ -40,7 +40,7 @@ export function createBoundedFetch(options: BoundedFetchOptions): FetchLike {
     try {
       const signal = init.signal ? AbortSignal.any([init.signal, timer.signal]) : timer.signal;
       const response = await send(target, { ...init, headers: all, redirect: "manual", signal });
-      return toBounded(response, { isStream: isEventStream(response, accepted), rates, onTooLarge });
+      return bound(response, { isStream: isEventStream(response, accepted), rates, onTooLarge });
     } finally {
       clearTimeout(limit);
     }
@@ -64,7 +64,7 @@ type Bounding = Pick<BoundedFetchOptions, "onTooLarge"> & {
 const EVENTS_AT_ONCE = 50;
 
 /** Returns a response whose body fails if a message, or an event of a stream, exceeds a bound: the SDK parses and checks it whole. */
-function toBounded(response: Response, { isStream, onTooLarge, rates }: Bounding): Response {
+function bound(response: Response, { isStream, onTooLarge, rates }: Bounding): Response {
   if (response.body === null) return response;
   const guard = createGuard();
   let last = "";
@@ -72,7 +72,7 @@ function toBounded(response: Response, { isStream, onTooLarge, rates }: Bounding
     new TransformStream<Uint8Array, Uint8Array>({
       async transform(chunk, controller) {
         const ends = isStream ? findEnds(last, chunk) : [];
-        last = `${last}${toText(chunk.subarray(-2))}`.slice(-2);
+        last = `${last}${decodeText(chunk.subarray(-2))}`.slice(-2);
         const { excess, values } = guard(chunk, ends);
         if (excess !== undefined) {
           const error = new Error(`it sent a message of ${excess}`);
@@ -129,12 +129,12 @@ function cut(chunk: Uint8Array, ends: readonly number[]): readonly Uint8Array[] 
 
 /** Returns the offsets in a chunk at which events end: after an empty line, which may begin in the two bytes before the chunk. */
 function findEnds(last: string, chunk: Uint8Array): readonly number[] {
-  const ends = [...`${last}${toText(chunk)}`.matchAll(/\n\r?\n|\r\r/g)].map(
+  const ends = [...`${last}${decodeText(chunk)}`.matchAll(/\n\r?\n|\r\r/g)].map(
     ({ 0: line, index }) => index + line.length - last.length,
   );
   return ends.filter((end) => end > 0);
 }
 
-function toText(chunk: Uint8Array): string {
+function decodeText(chunk: Uint8Array): string {
   return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString("latin1");
 }

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
-import { within } from "../bounds/within.ts";
+import { withFallback } from "../bounds/with-fallback.ts";
 import type { ProcessServer } from "../config/mcp-server.ts";
 
 /** A server's process and all that it started. */
@@ -27,14 +27,14 @@ export function startHostProcess({ args, command, env }: ProcessServer, host: Ho
     process.platform === "win32" ? [command, ...args] : ["/bin/sh", "-c", LEASE, "sh", command, ...args];
   const child = spawn(file, rest, {
     cwd: host.cwd,
-    env: { ...toBaseEnvironment(host.env), ...env },
+    env: { ...pickBaseEnvironment(host.env), ...env },
     detached: process.platform !== "win32",
     stdio: ["pipe", "pipe", "pipe", "pipe"],
     windowsHide: true,
   });
   const [stdin, stdout, stderr, lease] = child.stdio as [Writable, Readable, Readable, Writable, unknown];
   for (const stream of [stdin, lease]) stream.on("error", () => undefined);
-  const exited = toExit(child);
+  const exited = awaitExit(child);
   const ended = exited.finally(() => {
     signalGroup(child, "SIGKILL");
     lease.destroy();
@@ -44,7 +44,7 @@ export function startHostProcess({ args, command, env }: ProcessServer, host: Ho
     stdin.end();
     const hasExited = exited.then(() => true);
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-      if (await within(hasExited, GRACE_MS, false)) break;
+      if (await withFallback(hasExited, GRACE_MS, false)) break;
       signalGroup(child, signal);
     }
     await ended;
@@ -70,11 +70,11 @@ const BASE =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TZ|LANG|LC_\w+|SYSTEMROOT|APPDATA|LOCALAPPDATA|USERPROFILE)$/i;
 
 /** Returns the variables that a program needs to run, none of which is a secret. */
-function toBaseEnvironment(env: HostProcessOptions["env"]): Readonly<Record<string, string | undefined>> {
+function pickBaseEnvironment(env: HostProcessOptions["env"]): Readonly<Record<string, string | undefined>> {
   return Object.fromEntries(Object.entries(env).filter(([name]) => BASE.test(name)));
 }
 
-async function toExit(child: ChildProcess): Promise<string> {
+async function awaitExit(child: ChildProcess): Promise<string> {
   try {
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
     if (code === 127) return "its command was not found";

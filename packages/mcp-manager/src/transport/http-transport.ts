@@ -1,7 +1,7 @@
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { FetchLike, Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { within } from "../bounds/within.ts";
+import { withFallback } from "../bounds/with-fallback.ts";
 import type { HttpServer } from "../config/mcp-server.ts";
 import { createBoundedFetch } from "./bounded-fetch.ts";
 import { withLogin, type ServerLogin } from "./with-login.ts";
@@ -43,7 +43,7 @@ export function createHttpTransport(server: HttpServer, { fetch, login, timeoutM
       if (isClosed) return;
       isClosed = true;
       // A server keeps a session until it is told of the end.
-      if (inner === streamable) await within(streamable.terminateSession(), GOODBYE_MS, undefined);
+      if (inner === streamable) await withFallback(streamable.terminateSession(), GOODBYE_MS, undefined);
       await inner.close();
     },
     setProtocolVersion: (version) => inner.setProtocolVersion?.(version),

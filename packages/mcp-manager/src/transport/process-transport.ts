@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { createLineReader, createRate, parseCountedJson } from "@budgie/core";
+import { createLineReader, createRate, parseCountedJson } from "@budgie/core/bounds";
 import { cleanLine } from "../bounds/clean-text.ts";
 import { LIMITS } from "../bounds/limits.ts";
 import type { HostProcess } from "./host-process.ts";

@@ -1,7 +1,8 @@
 import { createServer, request } from "node:http";
 import { serveOnLoopback } from "@budgie/testkit";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { createMcpEndpoint } from "../../src/endpoint/endpoint.ts";
+import { createAnswers } from "../../src/endpoint/answers.ts";
+import { createMcpEndpoint } from "../../src/endpoint/mcp-endpoint.ts";
 
 const HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const LARGE = { content: [{ type: "text", text: "x".repeat(4_000_000) }], isError: false };
@@ -35,4 +36,33 @@ it("An agent that leaves answers unread gets no more of them, so that they do no
   expect(outcomes[0]).toBe("done");
   expect(outcomes.at(-1)).toBe("RUNNER_UNAVAILABLE");
   await endpoint[Symbol.asyncDispose]();
+});
+
+it("Progress is told to no agent that leaves answers unread", async () => {
+  const told: unknown[] = [];
+  let isFull = false;
+  const never = (): Promise<never> => new Promise(() => undefined);
+  const answer = createAnswers("one", {
+    isFull: () => isFull,
+    manager: {
+      tools: never,
+      request: never,
+      async call(_server, _call, { onProgress }) {
+        onProgress?.({ progress: 1 });
+        isFull = true;
+        onProgress?.({ progress: 2 });
+        isFull = false;
+        onProgress?.({ progress: 3 });
+        return { content: [], isError: false };
+      },
+    },
+  });
+  const params = { name: "x", _meta: { progressToken: 7 } };
+  const sendNotification = async ({ params: sent }: { readonly params: { readonly progress: number } }) =>
+    void told.push(sent.progress);
+  const extra = { signal: new AbortController().signal, sendNotification };
+
+  await answer({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, extra as never);
+
+  expect(told).toEqual([1, 3]);
 });

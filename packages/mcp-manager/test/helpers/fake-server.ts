@@ -1,7 +1,8 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 
-type Asked = { readonly id: number; readonly method: string };
+/** A request, or a notification, which has no id. */
+type Asked = { readonly id?: number; readonly method: string };
 
 /** Creates a server in this process. It answers only `initialize` and `tools/list`, and passes other messages to `hear`. */
 export function createFakeServer(hear: (asked: Asked) => void = () => undefined) {

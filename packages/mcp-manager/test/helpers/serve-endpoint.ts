@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { McpCall } from "@budgie/core";
+import type { McpCall } from "@budgie/core/runs";
 import { serveOnLoopback, type MockOptions } from "@budgie/testkit";
 import { createMcpEndpoint } from "../../src/index.ts";
 import { manage, toProcess } from "./servers.ts";

@@ -2,7 +2,7 @@ import { toMockCommand, type MockOptions } from "@budgie/testkit";
 import { connectOnHost } from "../../src/transport/connect-on-host.ts";
 import type { McpServer } from "../../src/config/mcp-server.ts";
 import type { ServerEvent } from "../../src/server/server-state.ts";
-import type { AllowedServer } from "../../src/allowed-tools.ts";
+import type { AllowedServer } from "../../src/is-allowed-tool.ts";
 import { createMcpManager, type McpManagerOptions } from "../../src/mcp-manager.ts";
 
 const SHARED = { timeoutMs: 60_000, disabled: false, disabledTools: [], from: "a test" };

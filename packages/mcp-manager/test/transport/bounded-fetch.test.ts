@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { JSON_BOUNDS } from "@budgie/core";
+import { JSON_BOUNDS } from "@budgie/core/bounds";
 import { LIMITS } from "../../src/bounds/limits.ts";
 import { createBoundedFetch } from "../../src/transport/bounded-fetch.ts";
 

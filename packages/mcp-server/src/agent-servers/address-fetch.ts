@@ -1,6 +1,6 @@
 import { createEgressFetch } from "@budgie/egress";
 import { isHere, type CreateFetch } from "@budgie/mcp-manager";
-import { toUpstreamProxy } from "../config/sandbox-options.ts";
+import { findUpstreamProxy } from "../config/check-sandbox-options.ts";
 import type { Host } from "../process/host.ts";
 import type { UsableServer } from "./find-servers.ts";
 
@@ -9,7 +9,7 @@ import type { UsableServer } from "./find-servers.ts";
  * the hosts in its section, and the authorization server of a login.
  */
 export function createAddressFetch(servers: readonly UsableServer[], { env }: Pick<Host, "env">): CreateFetch {
-  const url = toUpstreamProxy(env);
+  const url = findUpstreamProxy(env);
   const noProxy = env["NO_PROXY"] ?? env["no_proxy"];
   const upstream = url === undefined ? undefined : { url, ...(noProxy === undefined ? {} : { noProxy }) };
   return (server, others) => {

@@ -1,15 +1,15 @@
 import { connectOnHost, type Connect } from "@budgie/mcp-manager";
-import type { Config } from "../config/config.ts";
+import type { ServerConfig } from "../config/server-config.ts";
 import type { Host } from "../process/host.ts";
 import type { UsableServer } from "./find-servers.ts";
 import type { ServerSandboxes } from "./server-sandboxes.ts";
 import { createAddressFetch } from "./address-fetch.ts";
 import { createUserLogins } from "./user-logins.ts";
 
-type Parts = { readonly config: Config; readonly host: Host; readonly sandboxes: ServerSandboxes };
+type Dependencies = { readonly config: ServerConfig; readonly host: Host; readonly sandboxes: ServerSandboxes };
 
 /** Returns a function that connects to each of these servers at its place. */
-export function connectAt(servers: readonly UsableServer[], { config, host, sandboxes }: Parts): Connect {
+export function connectAt(servers: readonly UsableServer[], { config, host, sandboxes }: Dependencies): Connect {
   const createFetch = createAddressFetch(servers, host);
   const findLogin = createUserLogins(config, createFetch).find;
   // Not in the current folder, whose packages programs such as npx would run.

@@ -1,16 +1,8 @@
 import { join } from "node:path";
-import {
-  BudgieError,
-  loadAgents,
-  parseJson,
-  readAgentDefinition,
-  readPlainFile,
-  toV2AllowedTools,
-  toV2Tools,
-  type Agent,
-  type AgentDefinition,
-  type LoadedAgents,
-} from "@budgie/core";
+import { BudgieError, loadAgents, type Agent } from "@budgie/core";
+import { readAgentDefinition, type AgentDefinition, type LoadedAgents } from "@budgie/core/agents";
+import { parseJson, readPlainFile } from "@budgie/core/text";
+import { listV2AllowedTools, listV2Tools } from "@budgie/protocols/kiro";
 import {
   expandVariables,
   parseServers,
@@ -20,10 +12,10 @@ import {
   type McpServer,
   type ToolList,
 } from "@budgie/mcp-manager";
-import { toServerPlace, type ServerPlace } from "./server-place.ts";
-import type { Config } from "../config/config.ts";
-import type { McpSection } from "../config/config-file-schema.ts";
-import { toKiroFolder } from "../config/host-paths.ts";
+import { findUnallowed, readPins, type ServerPin, type WaitingServer } from "./find-unallowed.ts";
+import { findServerPlace, type ServerPlace } from "./server-place.ts";
+import type { ServerConfig, McpSection } from "../config/server-config.ts";
+import { findKiroFolder } from "../config/host-paths.ts";
 import type { Host } from "../process/host.ts";
 
 /** The choice of servers for a command. */
@@ -46,14 +38,17 @@ export type FoundServer = {
   /** The place of its entry */
   readonly from: string;
   /** The server as it may be started, or the reason why it may not */
-  readonly use: UsableServer | { readonly state: "broken" | "disabled" | "not-allowed"; readonly reason: string };
+  readonly use:
+    | UsableServer
+    | WaitingServer
+    | { readonly state: "broken" | "disabled" | "not-allowed"; readonly reason: string };
 };
 
 /**
  * Finds the MCP servers of the agents on this machine, in the order of the agents and of the names in their files. Reports files
  * that cannot be read. Reads nothing of a repository.
  */
-export function findServers(config: Config, choice: McpChoice, host: Host): readonly FoundServer[] {
+export function findServers(config: ServerConfig, choice: McpChoice, host: Host): readonly FoundServer[] {
   const loaded = loadAgents(config);
   for (const problem of listUnread(loaded)) host.report(problem);
   const agents = loaded.agents.filter(({ remote }) => remote === undefined);
@@ -74,11 +69,12 @@ function listUnread({ files, problems }: LoadedAgents): readonly string[] {
 /** Finds the MCP servers of these agents. */
 export function findServersOf(agents: readonly Agent[], places: Places): readonly FoundServer[] {
   const { config, host } = places;
-  const file = toSettingsFile(host);
+  const file = settingsFile(host);
   const { mcpRegistry } = config;
   const settings = once(() => readSource(file) ?? { file, content: {} });
   const registry = mcpRegistry === undefined ? undefined : once(() => readNamed(mcpRegistry));
-  return agents.flatMap((agent) => findOfAgent(agent, { ...places, settings, registry }));
+  const pins = once(() => readPins(config));
+  return agents.flatMap((agent) => findOfAgent(agent, { ...places, settings, registry, pins }));
 }
 
 /** Finds the server of this name. Throws if none may be used, or if agents have different ones. */
@@ -89,7 +85,7 @@ export function findServer(found: readonly FoundServer[], name: string): UsableS
   }
   const usable = named.flatMap(({ use }) => ("server" in use ? [use] : []));
   const [first] = usable;
-  if (first === undefined) throw new BudgieError("INPUT_INVALID", toRefusal(named[0] as FoundServer));
+  if (first === undefined) throw new BudgieError("INPUT_INVALID", formatRefusal(named[0] as FoundServer));
   if (new Set(usable.map((use) => JSON.stringify(use))).size > 1) {
     const agents = named.map(({ agent }) => `"${agent}"`).join(", ");
     throw new BudgieError(
@@ -101,25 +97,26 @@ export function findServer(found: readonly FoundServer[], name: string): UsableS
 }
 
 /** Returns a sentence about a server that may not be used. */
-export function toRefusal({ agent, name, use }: FoundServer): string {
+export function formatRefusal({ agent, name, use }: FoundServer): string {
   return `The MCP server "${name}" of the agent "${agent}" cannot be used: ${"reason" in use ? use.reason : ""}`;
 }
 
-type Places = { readonly config: Config; readonly host: Host };
+type Places = { readonly config: ServerConfig; readonly host: Host };
 
 type Sources = Places & {
   readonly settings: () => ConfigSource;
   readonly registry: (() => ConfigSource) | undefined;
+  readonly pins: () => readonly ServerPin[];
 };
 
 /** Returns a function that reads a file once, at its first call. */
-function once(read: () => ConfigSource): () => ConfigSource {
-  let source: ConfigSource | undefined;
+function once<Content>(read: () => Content): () => Content {
+  let source: Content | undefined;
   return () => (source ??= read());
 }
 
-function toSettingsFile(host: Host): string {
-  return join(toKiroFolder(host), "settings", "mcp.json");
+function settingsFile(host: Host): string {
+  return join(findKiroFolder(host), "settings", "mcp.json");
 }
 
 function findOfAgent(agent: Agent, sources: Sources): readonly FoundServer[] {
@@ -130,7 +127,7 @@ function findOfAgent(agent: Agent, sources: Sources): readonly FoundServer[] {
   const found = findNamed(agent, { file: agent.file, content: { includeMcpJson: true } }, sources);
   const asked = [...(mcp.get(agent.name)?.keys() ?? [])];
   const missing = asked.filter((name) => !found.some((server) => server.name === name));
-  const use = { state: "broken", reason: `"${toSettingsFile(sources.host)}" has no entry for it.` } as const;
+  const use = { state: "broken", reason: `"${settingsFile(sources.host)}" has no entry for it.` } as const;
   return [
     // The other entries are for other agents.
     ...found.filter(({ name }) => asked.includes(name) || allowMcp.includes(name)),
@@ -142,7 +139,7 @@ function findOfAgent(agent: Agent, sources: Sources): readonly FoundServer[] {
 function readFields(agent: Agent, { config }: Sources): AgentDefinition {
   const definition = readAgentDefinition(agent);
   if (config.kiroHarness === "v3") return definition;
-  const [tools, allowedTools] = [toV2Tools(definition), toV2AllowedTools(definition)];
+  const [tools, allowedTools] = [listV2Tools(definition), listV2AllowedTools(definition)];
   return {
     ...definition,
     ...(tools === undefined ? {} : { tools: [...tools] }),
@@ -154,19 +151,19 @@ function readFields(agent: Agent, { config }: Sources): AgentDefinition {
 function findNamed(
   agent: Agent,
   source: ConfigSource,
-  { config, host, registry, settings }: Sources,
+  { config, host, pins, registry, settings }: Sources,
 ): readonly FoundServer[] {
   const { broken, servers } = parseServers({ agent: source, settings, registry });
   const sections = config.mcp.get(agent.name);
   const toolLists = parseToolLists(source, { trustsAll: config.trustAllTools });
-  const toUse = (server: McpServer): FoundServer["use"] => {
+  const findUse = (server: McpServer): FoundServer["use"] => {
     const section = sections?.get(server.name) ?? (config.allowMcp.includes(server.name) ? ALL : undefined);
     if (section === undefined) return { state: "not-allowed", reason: NOT_ALLOWED };
     if (server.disabled) return { state: "disabled", reason: "its entry says so." };
-    return toAllowed(server, { section, toolLists, host });
+    return checkAllowed(server, { agent: agent.name, section, toolLists, config, host, pins });
   };
   return [
-    ...servers.map((server) => ({ agent: agent.name, name: server.name, from: server.from, use: toUse(server) })),
+    ...servers.map((server) => ({ agent: agent.name, name: server.name, from: server.from, use: findUse(server) })),
     ...[...broken].map(([name, { message: reason }]) => ({
       agent: agent.name,
       name,
@@ -181,18 +178,30 @@ const ALL: McpSection = { env: [] };
 const NOT_ALLOWED =
   'it is not allowed. Add it to "mcp" in the agent\'s section of the configuration file, or use --allow-mcp.';
 
-type Allowance = { readonly section: McpSection; readonly toolLists: readonly ToolList[]; readonly host: Host };
+const NO_HASH =
+  '"refuseOtherTools" needs "toolsHash", which "budgie mcp tools" prints. Until you have it, leave "refuseOtherTools" out.';
 
-function toAllowed(server: McpServer, { host, section, toolLists }: Allowance): FoundServer["use"] {
+type Allowance = Omit<Sources, "registry" | "settings"> & {
+  readonly agent: string;
+  readonly section: McpSection;
+  readonly toolLists: readonly ToolList[];
+};
+
+function checkAllowed(server: McpServer, allowance: Allowance): FoundServer["use"] {
+  const { host, section, toolLists } = allowance;
   try {
+    const place = findServerPlace(server, section);
+    const waiting = findUnallowed({ server, place, names: section.env }, allowance);
+    if (waiting !== undefined) return waiting;
     const approved = section.toolsHash;
+    if (section.refuseOtherTools === true && approved === undefined) return { state: "broken", reason: NO_HASH };
     return {
-      place: toServerPlace(server, section),
+      place,
       server: expandVariables(server, { names: section.env, env: host.env }),
       toolLists,
       tools: section.tools,
       shared: section.shared === true,
-      ...(approved === undefined ? {} : { approved }),
+      ...(approved === undefined ? {} : { approved, refusesOthers: section.refuseOtherTools === true }),
     };
   } catch (error) {
     if (error instanceof BudgieError) return { state: "broken", reason: error.message };

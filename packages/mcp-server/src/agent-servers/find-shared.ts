@@ -1,5 +1,5 @@
 import { createSharedServer, type SharedServer } from "@budgie/mcp-manager";
-import { loadVersion } from "../process/version.ts";
+import { loadVersion } from "../process/load-version.ts";
 import { connectAt } from "./connect-at.ts";
 import type { UsableServer } from "./find-servers.ts";
 import type { ServeAgentOptions } from "./shared-servers.ts";

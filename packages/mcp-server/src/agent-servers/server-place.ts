@@ -1,7 +1,7 @@
-import { BudgieError, toTargetText, type AllowedHost, type EgressPolicy, type McpServerReport } from "@budgie/core";
+import { BudgieError, formatTarget, type AllowedHost, type EgressPolicy, type McpServerReport } from "@budgie/core";
 import type { McpServer } from "@budgie/mcp-manager";
-import type { McpSection } from "../config/config-file-schema.ts";
-import { toHosts } from "../config/egress-list.ts";
+import type { McpSection } from "../config/server-config.ts";
+import { listHosts } from "../config/list-allowed-hosts.ts";
 
 /** The place of a server: a container of its own, a process on this machine, or a URL. */
 export type ServerPlace = SandboxPlace | AddressPlace | { readonly run: "host" };
@@ -20,17 +20,17 @@ export type SandboxPlace = {
 };
 
 /** Returns the place of a server. Throws `CONFIG_INVALID` for a section with a key that nothing would enforce, or with an invalid host. */
-export function toServerPlace({ name, type }: McpServer, section: McpSection): ServerPlace {
+export function findServerPlace({ name, type }: McpServer, section: McpSection): ServerPlace {
   if (section.run === "host") return type === "http" ? { run: "address", hosts: [] } : { run: "host" };
   const { allowHost, allowPreset, egress, image } = section;
   const source = `the MCP server "${name}"`;
-  const hosts = toHosts(
+  const hosts = listHosts(
     { allowHost: allowHost ?? [], allowPreset: allowPreset ?? [] },
     { allowHost: source, allowPreset: source },
   );
   if (type === "http") {
     const [key] = Object.entries({ egress, image }).find(([, value]) => value !== undefined) ?? [];
-    if (key !== undefined) throw toAddressError(name, key);
+    if (key !== undefined) throw addressError(name, key);
     return { run: "address", hosts };
   }
   // A server without allowed hosts needs no proxy.
@@ -39,19 +39,19 @@ export function toServerPlace({ name, type }: McpServer, section: McpSection): S
 }
 
 /** Returns the network of a server at its place. */
-export function toServerEgress(server: McpServer, place: ServerPlace): McpServerReport["egress"] {
+export function findServerEgress(server: McpServer, place: ServerPlace): McpServerReport["egress"] {
   if (place.run === "host") return { mode: "host", hosts: [] };
-  if (place.run === "sandbox") return { mode: place.egress.mode, hosts: place.egress.hosts.map(toTargetText) };
-  const own = server.type === "http" ? [toTarget(new URL(server.url))] : [];
-  return { mode: "allowlist", hosts: [...own, ...place.hosts.map(toTargetText)] };
+  if (place.run === "sandbox") return { mode: place.egress.mode, hosts: place.egress.hosts.map(formatTarget) };
+  const own = server.type === "http" ? [formatAddress(new URL(server.url))] : [];
+  return { mode: "allowlist", hosts: [...own, ...place.hosts.map(formatTarget)] };
 }
 
-function toTarget({ hostname: host, port, protocol }: URL): string {
+function formatAddress({ hostname: host, port, protocol }: URL): string {
   const usual = protocol === "https:" ? 443 : 80;
-  return toTargetText({ host, port: port === "" ? usual : Number(port) });
+  return formatTarget({ host, port: port === "" ? usual : Number(port) });
 }
 
-function toAddressError(name: string, key: string): BudgieError {
+function addressError(name: string, key: string): BudgieError {
   const message = `The MCP server "${name}" is an address, which needs no container: take "${key}" out of its section.`;
   return new BudgieError("CONFIG_INVALID", message);
 }

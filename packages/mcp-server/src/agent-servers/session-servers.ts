@@ -1,13 +1,14 @@
 import { rmSync } from "node:fs";
-import type { McpCall, McpServerReport, RunnerSession } from "@budgie/core";
+import type { McpServerReport, RunnerSession } from "@budgie/core";
+import type { McpCall } from "@budgie/core/runs";
 import { createMcpEndpoint, createMcpManager, type ServerEvent } from "@budgie/mcp-manager";
-import { loadVersion } from "../process/version.ts";
-import type { Reachable } from "./agent-file.ts";
+import { loadVersion } from "../process/load-version.ts";
+import type { Reachable } from "./write-shown-file.ts";
 import { connectAt } from "./connect-at.ts";
 import type { UsableServer } from "./find-servers.ts";
 import { findShared } from "./find-shared.ts";
 import type { ServeAgentOptions } from "./shared-servers.ts";
-import { toServerEgress } from "./server-place.ts";
+import { findServerEgress } from "./server-place.ts";
 import { createServerSandboxes } from "./server-sandboxes.ts";
 
 /** The MCP servers of one session. They start at once, and end with the session. */
@@ -104,8 +105,8 @@ export function openSessionServers(
       return now.map((status, index) => ({
         ...status,
         ...(refusal === undefined ? {} : { state: "error", tools: 0, error: refusal }),
-        ...toNewCounts(status, before[index]),
-        ...toPlaceFacts(usable[index]),
+        ...countNew(status, before[index]),
+        ...placeFacts(usable[index]),
       }));
     },
     refuse(reason) {
@@ -125,9 +126,9 @@ export function openSessionServers(
 }
 
 /** Returns the part of a server's report that its place decides. */
-export function toPlaceFacts(one: UsableServer | undefined): Pick<McpServerReport, "egress" | "run"> {
+export function placeFacts(one: UsableServer | undefined): Pick<McpServerReport, "egress" | "run"> {
   if (one === undefined) return { run: "host", egress: { mode: "host", hosts: [] } };
-  return { run: one.place.run, egress: toServerEgress(one.server, one.place) };
+  return { run: one.place.run, egress: findServerEgress(one.server, one.place) };
 }
 
 // As many as the log of a run keeps.
@@ -135,6 +136,6 @@ const MOST_MISSED = 200;
 
 type Counts = Pick<McpServerReport, "calls" | "failed">;
 
-function toNewCounts(now: Counts, before: Counts = { calls: 0, failed: 0 }): Counts {
+function countNew(now: Counts, before: Counts = { calls: 0, failed: 0 }): Counts {
   return { calls: now.calls - before.calls, failed: now.failed - before.failed };
 }

@@ -1,11 +1,25 @@
-import type { ByteBudget, Runner } from "@budgie/core";
+import type { EgressMode, Runner, RunnerSession } from "@budgie/core";
+import type { ByteBudget } from "@budgie/core/bounds";
+import type { ProtocolAnswer } from "@budgie/core/protocol";
+import type { Turn } from "@budgie/core/turn";
 import type { SharedServer } from "@budgie/mcp-manager";
-import type { Config } from "../config/config.ts";
+import type { ServerConfig } from "../config/server-config.ts";
 import type { Host } from "../process/host.ts";
 import type { ServerSandboxes } from "./server-sandboxes.ts";
 
+/** A turn, as far as the servers of its agent depend on it. */
+export type ServedCall = Pick<Turn, "events" | "offered" | "report" | "shown"> & {
+  readonly request: Pick<Turn["request"], "agent"> & {
+    readonly policy: { readonly egress: { readonly mode: EgressMode } };
+  };
+  readonly session: { readonly home: RunnerSession };
+};
+
+/** A step of a {@link ServedCall}. */
+export type ServingStep = (turn: ServedCall, next: () => Promise<ProtocolAnswer>) => Promise<ProtocolAnswer>;
+
 export type ServeAgentOptions = {
-  readonly config: Config;
+  readonly config: ServerConfig;
   readonly host: Host;
   readonly runner: Runner;
   /** The owner of the sessions; the runner removes its scratch folder */

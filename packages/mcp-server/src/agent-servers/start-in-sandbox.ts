@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { toTargetText, type AgentProcess, type Exit, type RunnerSession } from "@budgie/core";
+import { formatTarget, type AgentProcess, type Exit, type RunnerSession } from "@budgie/core";
 import type { ProcessServer, ServerProcess } from "@budgie/mcp-manager";
 import type { SandboxPlace } from "./server-place.ts";
 
@@ -20,7 +20,7 @@ export async function startInSandbox(
   const { egress, image } = place;
   const child = await session.start(
     { argv: [command, ...args], env, projections: [], image },
-    { directory, access: { workspace: "ro", egress, limits: {} }, alone: true, signal },
+    { directory, access: { workspace: "ro", egress, limits: {} }, ownNetwork: true, signal },
   );
   if (egress.mode === "none") log(NO_NETWORK);
   const { stderr, stdin, stdout } = child;
@@ -38,7 +38,7 @@ export async function startInSandbox(
     await reported;
   }
 
-  const ended = child.exit.then(toWords, (error: Error) => error.message);
+  const ended = child.exit.then(explainExit, (error: Error) => error.message);
   return { stdin, stdout, stderr, ended, stop: () => (stopping ??= stop()) };
 }
 
@@ -48,12 +48,13 @@ const NO_NETWORK =
   'Its container has no network, since its section allows no host. "allowHost" there names those that it needs.';
 
 /** Logs the hosts that a server was denied, once it has ended. */
-async function logDenied({ egress }: AgentProcess, log: (line: string) => void): Promise<void> {
-  const { denied = [] } = (await egress) ?? {};
-  for (const { why, ...target } of denied) log(`It was refused ${toTargetText(target)}: ${why}.`);
+async function logDenied(child: AgentProcess, log: (line: string) => void): Promise<void> {
+  await child.exit.catch(() => undefined);
+  const { denied = [] } = (await child.egress?.()) ?? {};
+  for (const { why, ...target } of denied) log(`It was refused ${formatTarget(target)}: ${why}.`);
 }
 
-function toWords({ exitCode, reason, signal }: Exit): string {
+function explainExit({ exitCode, reason, signal }: Exit): string {
   if (reason === "out-of-memory") return "it needed more memory than its container may have";
   if (reason === "disk-limit") return "it filled the disk of its container";
   if (reason === "command-not-found") return "its command was not found in the image of its container";

@@ -1,7 +1,7 @@
 import { BudgieError, type Agent } from "@budgie/core";
 import { checkToolNames } from "../mcp/names/check-tool-names.ts";
-import { isUnenforced, toUnenforcedText, type Policies } from "../config/agent-policies.ts";
-import type { NamingOptions } from "../config/tool-options.ts";
+import { isUnenforced, toUnenforcedText, type Policies } from "../config/refuse-unknown-agents.ts";
+import type { NamingOptions } from "../config/naming-options.ts";
 
 /** The agents on offer. */
 export type AcceptedAgents = {

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { loadAgents, type Agent, type AgentFolders } from "@budgie/core";
+import { loadAgents, type Agent } from "@budgie/core";
+import { joinFirst } from "@budgie/core/text";
+import type { AgentFolders } from "@budgie/core/agents";
 import type { Tool } from "../mcp/tools/tool.ts";
-import { toTools } from "../mcp/tools/tools.ts";
-import type { Config } from "../config/config.ts";
+import { buildTools } from "../mcp/tools/build-tools.ts";
+import type { ServerConfig } from "../config/server-config.ts";
 import type { Host } from "../process/host.ts";
 import type { LoadedTools } from "./load-tools.ts";
 import { acceptAgents, type AcceptedAgents } from "./accept-agents.ts";
@@ -77,7 +79,7 @@ export function createAgentCatalog(options: AgentCatalogOptions): AgentCatalog {
       const { agents, refusals } = accepted;
       const abandoned = findAbandonedSettings([...agents, ...loaded.agents], settings);
       tell([...loaded.problems, ...refusals, ...abandoned, ...findProblems({ agents, tools })]);
-      const change = toChangeText(before, tools);
+      const change = formatChange(before, tools);
       if (change !== undefined) report(change);
       return change !== undefined;
     },
@@ -98,37 +100,39 @@ function findAbandonedSettings(agents: readonly Agent[], settings: AgentCatalogO
 const MOST_NAMED = 5;
 
 /** Returns a message that names the changed tools; `undefined` if the definitions are equal. */
-function toChangeText(before: readonly Tool[], now: readonly Tool[]): string | undefined {
-  const [old, current] = [toDefinitions(before), toDefinitions(now)];
+function formatChange(before: readonly Tool[], now: readonly Tool[]): string | undefined {
+  const [old, current] = [mapDefinitions(before), mapDefinitions(now)];
   const changes = [
     ["added", [...current.keys()].filter((name) => !old.has(name))],
     ["removed", [...old.keys()].filter((name) => !current.has(name))],
     [
       "changed",
-      [...current].filter(([name, tool]) => old.has(name) && !isDeepStrictEqual(old.get(name), tool)).map(toKey),
+      [...current].filter(([name, tool]) => old.has(name) && !isDeepStrictEqual(old.get(name), tool)).map(keyOf),
     ],
   ] as const;
-  const texts = changes.filter(([, names]) => names.length > 0).map(([what, names]) => `${what} ${toNames(names)}`);
+  const texts = changes.filter(([, names]) => names.length > 0).map(([what, names]) => `${what} ${formatNames(names)}`);
   return texts.length === 0 ? undefined : `The tools changed: ${texts.join("; ")}.`;
 }
 
-function toDefinitions(tools: readonly Tool[]): ReadonlyMap<string, Tool["definition"]> {
+function mapDefinitions(tools: readonly Tool[]): ReadonlyMap<string, Tool["definition"]> {
   return new Map(tools.map(({ definition }) => [definition.name, definition]));
 }
 
-function toKey([key]: readonly [string, unknown]): string {
+function keyOf([key]: readonly [string, unknown]): string {
   return key;
 }
 
-function toNames(names: readonly string[]): string {
-  const named = names.slice(0, MOST_NAMED).map((name) => `"${name}"`);
-  return [...named, ...(names.length > MOST_NAMED ? [`${names.length - MOST_NAMED} more`] : [])].join(", ");
+function formatNames(names: readonly string[]): string {
+  return joinFirst(
+    names.map((name) => `"${name}"`),
+    MOST_NAMED,
+  );
 }
 
 /** Returns the options of a catalog that starts with these agents. */
-export function toCatalogOptions(
+export function catalogOptions(
   first: LoadedTools,
-  config: Config,
+  config: ServerConfig,
   { home, report }: Pick<Host, "home" | "report">,
 ): AgentCatalogOptions {
   const { config: file = "", maxTurnsPerMinute, policies } = config;
@@ -137,7 +141,7 @@ export function toCatalogOptions(
     folders: config,
     report,
     accept: (agents, before) => acceptAgents(agents, config, before),
-    toTools: (agents) => toTools(agents, config),
+    toTools: (agents) => buildTools(agents, config),
     findProblems: (offer) => findProblems(offer, config, { home }),
     settings: [
       ...[...policies.agents.keys()].map((agent) => [agent, `a section of "${file}"`] as const),

@@ -1,25 +1,21 @@
+import type { Agent, Command } from "@budgie/core";
+import { ALL_HIDDEN_PATHS } from "@budgie/core/policy";
+import type { OutputFiles, Protocol } from "@budgie/core/protocol";
+import type { TurnDependencies } from "@budgie/core/turn";
 import {
-  ALL_HIDDEN_PATHS,
-  BudgieError,
   createKiroAcpProtocol,
   createKiroProtocol,
-  toSharedProjections,
-  type Agent,
-  type Command,
+  listSharedProjections,
   type KiroModels,
   type KiroOptions,
-  type OutputFiles,
-  type Protocol,
-  type TurnDependencies,
-} from "@budgie/core";
-import type { AcpProgram } from "@budgie/acp";
-import type { Config } from "../config/config.ts";
-import { fillHeaders } from "../elsewhere/header-variables.ts";
-import { toKiroFolder } from "../config/host-paths.ts";
-import { DEFAULT_MODEL } from "../config/option-values.ts";
-import { toSandboxSecrets } from "../config/sandbox-options.ts";
+} from "@budgie/protocols/kiro";
+import type { AcpProgram } from "@budgie/protocols/acp";
+import { type ServerConfig, DEFAULT_MODEL } from "../config/server-config.ts";
+import { fillHeaders } from "./fill-headers.ts";
+import { findKiroFolder } from "../config/host-paths.ts";
+import { pickSandboxSecrets } from "../config/check-sandbox-options.ts";
 import type { Host } from "../process/host.ts";
-import { toHomeFiles } from "./home-files.ts";
+import { listHomeFiles } from "./list-home-files.ts";
 
 /** The ways to talk to agents. */
 type Protocols = Required<Pick<TurnDependencies, "acp" | "protocol">> & {
@@ -30,11 +26,11 @@ type Protocols = Required<Pick<TurnDependencies, "acp" | "protocol">> & {
 export type ProtocolParts = Pick<KiroOptions, "findFlags"> & { readonly outputFiles: OutputFiles };
 
 /** Creates the protocols: Kiro's, ACP for agents with a program of their own, and A2A for those elsewhere. */
-export function createProtocols(config: Config, host: Host, parts: ProtocolParts): Protocols {
-  const kiro = toKiroOptions(config, host, parts);
+export function createProtocols(config: ServerConfig, host: Host, parts: ProtocolParts): Protocols {
+  const kiro = buildKiroOptions(config, host, parts);
   return {
     protocol: config.protocol === "acp" ? whenNeeded(() => loadKiroAcp(kiro)) : createKiroProtocol(kiro),
-    acp: whenNeeded(() => loadAcp(config, host.env)),
+    acp: whenNeeded(() => loadAcp(config)),
     a2a: whenNeeded(() => loadA2a(host.env)),
   };
 }
@@ -49,12 +45,12 @@ function whenNeeded(load: () => Promise<Protocol>): Protocol {
 }
 
 async function loadKiroAcp(options: KiroOptions): Promise<Protocol> {
-  const { createAcpProtocol } = await import("@budgie/acp");
+  const { createAcpProtocol } = await import("@budgie/protocols/acp");
   return createKiroAcpProtocol(options, createAcpProtocol);
 }
 
 async function loadA2a(env: Host["env"]): Promise<Protocol> {
-  const { createA2aProtocol } = await import("@budgie/a2a");
+  const { createA2aProtocol } = await import("@budgie/protocols/a2a");
   return createA2aProtocol({
     toServer({ file, name, remote }) {
       if (remote === undefined) throw new TypeError(`The agent "${name}" runs here.`);
@@ -64,56 +60,46 @@ async function loadA2a(env: Host["env"]): Promise<Protocol> {
   });
 }
 
-async function loadAcp({ sandbox }: Pick<Config, "sandbox">, env: Host["env"]): Promise<Protocol> {
+async function loadAcp(config: Pick<ServerConfig, "sandbox">): Promise<Protocol> {
   // Imported late, since most servers have only Kiro's agents.
-  const { createAcpProtocol } = await import("@budgie/acp");
+  const { createAcpProtocol } = await import("@budgie/protocols/acp");
   return createAcpProtocol({
-    toProgram({ agent, directory }) {
-      // Without a sandbox the program has the user's own home.
-      const home = sandbox ? toHomeFiles(agent, directory) : undefined;
-      return toProgram(agent, { env, home, sandbox });
-    },
+    toProgram: ({ agent, directory }) => buildProgram(agent, directory, config),
   });
 }
 
-type Given = Pick<Config, "sandbox"> & Pick<Host, "env"> & Pick<Command, "home">;
-
-function toProgram({ file, model, name, program }: Agent, { env, home, sandbox }: Given): AcpProgram {
+/** Returns the program of an agent's turn in a directory. */
+export function buildProgram(agent: Agent, directory: string, { sandbox }: Pick<ServerConfig, "sandbox">): AcpProgram {
+  const { model, name, program } = agent;
+  // Without a sandbox the program has the user's own home.
+  const home = sandbox ? listHomeFiles(agent, directory) : undefined;
   if (program === undefined) throw new TypeError(`The agent "${name}" has no program.`);
-  const { argv: own, env: names, image, permission, sandboxArgs = [] } = program;
-  const missing = names.filter((variable) => !env[variable]);
-  if (missing.length > 0) {
-    throw new BudgieError(
-      "LOGIN_REQUIRED",
-      `The agent "${name}" (${file}) needs ${missing.join(", ")}, which is not set where budgie was started. Set it, or take it out of "env".`,
-    );
-  }
-  const passed = Object.fromEntries(names.map((variable) => [variable, env[variable] ?? ""]));
-  // Of all programs: this one may read the settings of others, and has a preset of budgie's or not.
+  const { argv: own, image, permission, sandboxArgs = [] } = program;
+  // The paths of all programs: this one may read the settings of others, and has a preset of budgie's or not.
   const hidden = ALL_HIDDEN_PATHS;
   const argv: Command["argv"] = sandbox ? [...own, ...sandboxArgs] : own;
-  return { command: { argv, env: passed, projections: [], hidden, home, image }, permission, model };
+  return { command: { argv, env: {}, projections: [], hidden, home, image }, permission, model };
 }
 
 /** Returns the models. An agent's own file takes precedence over the default model, and `--model` over the file. */
-function toModels({ model }: Config): KiroModels {
+function pickModels({ model }: ServerConfig): KiroModels {
   if (model === undefined) return { model, defaultModel: DEFAULT_MODEL };
   return { model: model === "auto" ? undefined : model, defaultModel: undefined };
 }
 
-function toKiroOptions(config: Config, host: Host, { findFlags, outputFiles }: ProtocolParts): KiroOptions {
+function buildKiroOptions(config: ServerConfig, host: Host, { findFlags, outputFiles }: ProtocolParts): KiroOptions {
   const { env, home } = host;
   return {
     binary: config.kiroBinary,
     harness: config.kiroHarness,
     findFlags,
-    ...toModels(config),
+    ...pickModels(config),
     trustAllTools: config.trustAllTools,
     prompts: { system: config.systemPrompt, contextSummary: config.contextSummaryPrompt },
     // Without a sandbox the agent inherits Kiro's variables.
-    env: config.sandbox ? toSandboxSecrets(config.credentials, env) : {},
-    projections: toSharedProjections(home, config.promptsDir),
-    ...(config.sandbox ? { sandboxHome: home } : { kiroFolder: toKiroFolder(host) }),
+    env: config.sandbox ? pickSandboxSecrets(config.credentials, env) : {},
+    projections: listSharedProjections(home, config.promptsDir),
+    ...(config.sandbox ? { sandboxHome: home } : { kiroFolder: findKiroFolder(host) }),
     outputFiles,
     verbose: config.verbose,
   };

@@ -1,7 +1,8 @@
-import { findAgentFiles, toSharedProjections, type Agent } from "@budgie/core";
-import type { Config } from "../config/config.ts";
+import { findAgentFiles, listSharedProjections } from "@budgie/protocols/kiro";
+import type { Agent } from "@budgie/core";
+import type { ServerConfig } from "../config/server-config.ts";
 import type { Host } from "../process/host.ts";
-import { toNameWarnings } from "../mcp/tools/name-warnings.ts";
+import { listNameWarnings } from "../mcp/tools/list-name-warnings.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 
 /** The agents on offer, and their tools. */
@@ -10,18 +11,18 @@ export type Offer = { readonly agents: readonly Agent[]; readonly tools: readonl
 /** Returns problems that clients may have with tools, and agents with a sandbox. */
 export function findProblems(
   { agents, tools }: Offer,
-  config: Pick<Config, "promptsDir" | "sandbox">,
+  config: Pick<ServerConfig, "promptsDir" | "sandbox">,
   host: Pick<Host, "home">,
 ): readonly string[] {
-  return [...toNameWarnings(tools), ...(config.sandbox ? findHiddenFiles(agents, config, host) : [])];
+  return [...listNameWarnings(tools), ...(config.sandbox ? findHiddenFiles(agents, config, host) : [])];
 }
 
 /** Returns a sentence for each agent that names files that a sandbox does not show. */
 export function findHiddenFiles(
   agents: readonly Agent[],
-  { promptsDir }: Pick<Config, "promptsDir">,
+  { promptsDir }: Pick<ServerConfig, "promptsDir">,
   { home }: Pick<Host, "home">,
 ): readonly string[] {
-  const shared = toSharedProjections(home, promptsDir);
+  const shared = listSharedProjections(home, promptsDir);
   return agents.flatMap((agent) => findAgentFiles(agent, { home, shared }).warnings);
 }

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, loadAgents, type Agent } from "@budgie/core";
-import type { Config } from "../config/config.ts";
-import { findRefusedRemotes } from "../config/sandbox-options.ts";
-import { fillHeaders } from "../elsewhere/header-variables.ts";
-import { toRemoteAgent } from "../elsewhere/remote-agent.ts";
-import type { KagentSection } from "../elsewhere/server-section.ts";
+import type { ServerConfig, KagentSection } from "../config/server-config.ts";
+import { findRefusedRemotes } from "../config/check-sandbox-options.ts";
+import { fillHeaders } from "./fill-headers.ts";
+import { buildRemoteAgent } from "./build-remote-agent.ts";
 import type { Host } from "../process/host.ts";
 
 /** The agents of a kagent backend, as they come and go. */
@@ -36,7 +35,7 @@ export function createKagentAgents(section: KagentSection, options: KagentAgents
 
   async function list(): Promise<void> {
     // Imported late, since most servers have no backend.
-    const { listKagentAgents } = await import("@budgie/a2a");
+    const { listKagentAgents } = await import("@budgie/protocols/a2a");
     const headers = fillHeaders(section.headers, env, 'The section "kagent" of the configuration file');
     const signal = AbortSignal.any([end.signal, AbortSignal.timeout(LIMIT_MS)]);
     const found = await listKagentAgents({ url: section.url, headers }, { signal });
@@ -47,7 +46,7 @@ export function createKagentAgents(section: KagentSection, options: KagentAgents
         // Variables in headers are expanded for each call.
         const remote = { url, headers: section.headers, allowRemote, namesContext };
         const about = description === "" ? `The agent ${name}.` : description;
-        return [key, known.get(key) ?? toRemoteAgent(name, { ...remote, description: about, file: url })];
+        return [key, known.get(key) ?? buildRemoteAgent(name, { ...remote, description: about, file: url })];
       }),
     );
   }
@@ -82,7 +81,7 @@ export function createKagentAgents(section: KagentSection, options: KagentAgents
 }
 
 /** Returns the configuration with the backend's agents, which are looked up whenever its agents are read. */
-export function withPresentAgents(config: Config, kagent: KagentAgents | undefined): Config {
+export function withPresentAgents(config: ServerConfig, kagent: KagentAgents | undefined): ServerConfig {
   if (kagent === undefined) return config;
   return {
     ...config,
@@ -96,7 +95,10 @@ export function withPresentAgents(config: Config, kagent: KagentAgents | undefin
  * Returns the configuration of a command that is not a server, with the agents that the backend has now. Does not ask a backend
  * that a server would refuse.
  */
-export async function withKagentAgents(config: Config, host: Pick<Host, "env" | "report">): Promise<Config> {
+export async function withKagentAgents<Config extends ServerConfig>(
+  config: Config,
+  host: Pick<Host, "env" | "report">,
+): Promise<Config> {
   if (config.kagent === undefined) return config;
   const [refusal] = findRefusedRemotes({ ...config, configuredAgents: [] });
   if (refusal !== undefined) {
@@ -110,7 +112,7 @@ export async function withKagentAgents(config: Config, host: Pick<Host, "env" | 
 }
 
 /** Returns the configuration of a command about one agent. The backend is asked only if no agent here has exactly this name. */
-export async function withKagentAgent(
+export async function withKagentAgent<Config extends ServerConfig>(
   name: string,
   config: Config,
   host: Pick<Host, "env" | "report">,

@@ -1,11 +1,12 @@
-import { loadAgents, type LoadedAgents } from "@budgie/core";
-import type { Config } from "../config/config.ts";
+import { loadAgents } from "@budgie/core";
+import type { LoadedAgents } from "@budgie/core/agents";
+import type { ServerConfig } from "../config/server-config.ts";
 import type { Host } from "../process/host.ts";
 import { acceptAgents, type AcceptedAgents } from "./accept-agents.ts";
 import { findProblems } from "./find-problems.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
-import { toTools } from "../mcp/tools/tools.ts";
-import { findAwaitedAgents, refuseUnknownAgents } from "../config/agent-policies.ts";
+import { buildTools } from "../mcp/tools/build-tools.ts";
+import { findAwaitedAgents, refuseUnknownAgents } from "../config/refuse-unknown-agents.ts";
 
 export type LoadedTools = {
   readonly loaded: LoadedAgents;
@@ -14,7 +15,7 @@ export type LoadedTools = {
 };
 
 /** Loads the agents, creates the tools of those whose names do not collide, and reports all problems. */
-export function loadTools(config: Config, { home, report }: Pick<Host, "home" | "report">): LoadedTools {
+export function loadTools(config: ServerConfig, { home, report }: Pick<Host, "home" | "report">): LoadedTools {
   const loaded = loadAgents(config);
   const { agents, problems } = loaded;
   for (const problem of problems) report(problem);
@@ -26,7 +27,7 @@ export function loadTools(config: Config, { home, report }: Pick<Host, "home" | 
   for (const awaited of findAwaitedAgents(config, agents)) report(awaited);
   const accepted = acceptAgents(agents, config);
   for (const refusal of accepted.refusals) report(refusal);
-  const tools = toTools(accepted.agents, config);
+  const tools = buildTools(accepted.agents, config);
   for (const problem of findProblems({ agents: accepted.agents, tools }, config, { home })) report(problem);
   return { loaded, accepted, tools };
 }

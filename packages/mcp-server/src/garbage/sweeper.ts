@@ -37,8 +37,8 @@ export function createSweeper({ intervalMs, report, sweeps }: SweeperOptions): S
 
   async function sweep(): Promise<void> {
     const problems: string[] = [];
-    for (const one of sweeps) problems.push(...(await one().catch(toProblems)));
-    if (problems.length > 0 && !isReported && !isStopped) report(toLine(problems));
+    for (const one of sweeps) problems.push(...(await one().catch(listProblems)));
+    if (problems.length > 0 && !isReported && !isStopped) report(formatProblems(problems));
     isReported = problems.length > 0;
     plan(intervalMs);
   }
@@ -54,11 +54,11 @@ export function createSweeper({ intervalMs, report, sweeps }: SweeperOptions): S
   };
 }
 
-function toProblems(error: unknown): readonly string[] {
+function listProblems(error: unknown): readonly string[] {
   return [error instanceof Error ? error.message : String(error)];
 }
 
-function toLine([first = "", ...rest]: readonly string[]): string {
+function formatProblems([first = "", ...rest]: readonly string[]): string {
   const more = rest.length === 0 ? "" : ` (and ${rest.length} more)`;
   return `Could not remove everything that dead budgies left behind, and will try again: ${first}${more}`;
 }

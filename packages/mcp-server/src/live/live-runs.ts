@@ -1,21 +1,15 @@
-import { randomUUID } from "node:crypto";
-import {
-  BudgieError,
-  type AheadCount,
-  type Asker,
-  type Isolation,
-  type OwnerAnswer,
-  type RunTurn,
-  type TurnProgress,
-} from "@budgie/core";
+import { BudgieError, type AheadCount } from "@budgie/core";
+import type { Asker, Isolation, OwnerAnswer } from "@budgie/core/owners";
+import type { TurnProgress } from "@budgie/core/protocol";
+import type { LeftChanges, Step } from "@budgie/core/turn";
 import { createRunOutput, type RunOutput } from "./run-output.ts";
-import { runRequest, type LiveRun, type runAnswer } from "./run-requests.ts";
+import { runRequest, type LiveRun, type runAnswer } from "./run-request.ts";
 import type { z } from "zod";
 
 /** The turns of this process that wait or run now. */
 export type LiveRuns = {
-  /** Wraps the turns of a client, so that other processes of this user can list, read and stop them. */
-  readonly follow: (runTurn: RunTurn, client: () => string | undefined) => RunTurn;
+  /** Creates a step by which other processes of this user can list, read and stop the turns of a client. */
+  readonly follow: (client: () => string | undefined) => Step;
   /** Answers the requests of other processes. */
   readonly answer: OwnerAnswer;
 };
@@ -33,14 +27,22 @@ type Followed = {
 
 const LONGEST_NAME = 100;
 
-/** Creates the table of the turns that run in this process. `countAhead` counts the sessions and turns kept ready. */
-export function createLiveRuns(
-  isolationOf: (agent: string) => Isolation,
-  countAhead: () => AheadCount | undefined = () => undefined,
-): LiveRuns {
+/** Further facts for `budgie ps`. */
+type Besides = {
+  /** Counts the sessions and turns kept ready */
+  readonly countAhead?: () => AheadCount | undefined;
+  /** Lists the changes after agents' last turns that no result has told */
+  readonly listLeft?: () => readonly LeftChanges[];
+};
+
+const MOST_LEFT = 20;
+
+/** Creates the table of the turns that run in this process. */
+export function createLiveRuns(isolationOf: (agent: string) => Isolation, besides: Besides = {}): LiveRuns {
+  const { countAhead, listLeft = () => [] } = besides;
   const runs = new Map<string, Followed>();
 
-  function toLiveRuns(): readonly LiveRun[] {
+  function listRuns(): readonly LiveRun[] {
     return [...runs.values()].flatMap(({ facts, place }) => {
       if (place === undefined) return [];
       const { sinceMs: _, ...rest } = place;
@@ -57,45 +59,40 @@ export function createLiveRuns(
   }
 
   return {
-    follow:
-      (runTurn, client) =>
-      async (request, hooks = {}) => {
-        const { onOutput, onProgress, runId = randomUUID(), signal } = hooks;
-        const run = createFollowed({
-          client: client()?.slice(0, LONGEST_NAME),
-          directory: request.directory,
-          startedMs: Date.now(),
-        });
-        const { end, output, stop } = run;
-        runs.set(runId, run);
-        try {
-          const reply = await runTurn(request, {
-            ...hooks,
-            runId,
-            signal: AbortSignal.any([stop.signal, ...(signal === undefined ? [] : [signal])]),
-            onProgress(progress) {
-              run.place = progress;
-              onProgress?.(progress);
-            },
-            onOutput(chunk, stream) {
-              output.add(chunk, stream);
-              onOutput?.(chunk, stream);
-            },
-          });
-          end("answered");
-          return reply;
-        } catch (error) {
-          end(error instanceof BudgieError ? error.code : "BUG");
-          if (stop.signal.aborted) addStop(error);
-          throw error;
-        } finally {
-          runs.delete(runId);
-        }
-      },
+    follow: (client) => async (turn, next) => {
+      const run = createFollowed({
+        client: client()?.slice(0, LONGEST_NAME),
+        directory: turn.asked.directory,
+        startedMs: Date.now(),
+      });
+      const { end, output, stop } = run;
+      runs.set(turn.id, run);
+      turn.signal = AbortSignal.any([stop.signal, ...(turn.signal === undefined ? [] : [turn.signal])]);
+      turn.events.on("phase", (progress) => void (run.place = progress));
+      turn.events.on("output", output.add);
+      try {
+        const answer = await next();
+        end("answered");
+        return answer;
+      } catch (error) {
+        end(error instanceof BudgieError ? error.code : "BUG");
+        if (stop.signal.aborted) addStop(error);
+        throw error;
+      } finally {
+        runs.delete(turn.id);
+      }
+    },
     async answer(data, asker) {
       const request = runRequest.parse(data);
       if (request.ask === "runs") {
-        return asker.send({ runs: [...toLiveRuns()], ahead: countAhead() } satisfies Answer<"runs">);
+        const left = listLeft()
+          .slice(-MOST_LEFT)
+          .map(({ paths, ...of }) => ({ ...of, paths: paths.slice(0, MOST_LEFT) }));
+        return asker.send({
+          runs: [...listRuns()],
+          ahead: countAhead?.(),
+          ...(left.length === 0 ? {} : { left }),
+        } satisfies Answer<"runs">);
       }
       const run = runs.get(request.runId);
       if (run === undefined) return;

@@ -1,9 +1,9 @@
 import { StringDecoder } from "node:string_decoder";
-import { createTail, type TurnHooks } from "@budgie/core";
+import { createTail } from "@budgie/core/protocol";
 
 /** The output of an agent, as far as it is kept. */
 export type RunOutput = {
-  readonly add: NonNullable<TurnHooks["onOutput"]>;
+  readonly add: (chunk: Buffer, stream: "stderr" | "stdout") => void;
   /** Returns the end of the output, after a line that counts the discarded bytes */
   readonly text: () => string;
   /** Calls `onText` with all further output. Returns a function that ends this. */

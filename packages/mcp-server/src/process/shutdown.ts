@@ -1,5 +1,5 @@
 import { BudgieError } from "@budgie/core";
-import { EXIT } from "./exit-code.ts";
+import { EXIT } from "./choose-exit-code.ts";
 import type { Host } from "./host.ts";
 
 /** The orderly end of the program: it begins once, and takes at most {@link LIMIT_MS}. */

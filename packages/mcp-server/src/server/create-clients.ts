@@ -1,13 +1,16 @@
-import { isTooDeep, type HealthReport, type Nesting, type RunTurn, type SessionStore } from "@budgie/core";
-import type { Config } from "../config/config.ts";
+import type { RunTurn } from "@budgie/core";
+import { isTooDeep, type Nesting } from "@budgie/core/policy";
+import type { HealthReport } from "@budgie/core/runs";
+import type { SessionStore } from "@budgie/core/sessions";
+import type { ServerConfig } from "../config/server-config.ts";
 import type { Client } from "../mcp/connection/connection.ts";
-import { toLongCallTools } from "../mcp/long-calls/long-call-tools.ts";
-import { toSoftDeadlineMs } from "../mcp/long-calls/soft-deadline.ts";
-import { createClientTools, type ClientTools } from "../mcp/calls/call-tool.ts";
+import { buildLongCallTools } from "../mcp/long-calls/build-long-call-tools.ts";
+import { findSoftDeadlineMs } from "../mcp/long-calls/find-soft-deadline-ms.ts";
+import { createClientTools, type ClientTools } from "../mcp/calls/client-tools.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { withLongCalls } from "../mcp/long-calls/with-long-calls.ts";
-import { createSessionOwners, withOwnedSessions } from "./own-sessions.ts";
-import { withStickySessions } from "./sticky-sessions.ts";
+import { createSessionOwners, ownSessions } from "./own-sessions.ts";
+import { stickySessions } from "./sticky-sessions.ts";
 
 /** Options that all clients share. */
 export type ClientsOptions = {
@@ -27,26 +30,29 @@ export type ClientsOptions = {
   readonly report: (line: string) => void;
 };
 
-type Options = Pick<Config, "softDeadline" | "stickySessions" | "toolNames" | "toolPrefix" | "tools" | "verbose">;
+type Options = Pick<ServerConfig, "softDeadline" | "stickySessions" | "toolNames" | "toolPrefix" | "tools" | "verbose">;
 
 /** Returns a function that creates the tools of a client, with everything that belongs to that client alone. */
 export function createClients(config: Options, options: ClientsOptions): (client: Client) => ClientTools {
   const { areApart, nesting, onList, report, runTurn, sessions, ...shared } = options;
   const owners = areApart ? createSessionOwners(sessions) : undefined;
-  const longCallTools = toLongCallTools(config);
+  const longCallTools = buildLongCallTools(config);
 
   return ({ info }) => {
     const owner = owners?.addClient();
     const clientTurn = runTurn(() => info()?.name);
-    const ownTurn = owner === undefined ? clientTurn : withOwnedSessions(clientTurn, owner);
+    const steps = [
+      ...(config.stickySessions ? [stickySessions()] : []),
+      ...(owner === undefined ? [] : [ownSessions(owner)]),
+    ];
     const clientTools = createClientTools({
       ...shared,
       ...(owner === undefined ? {} : { endSessions: owner.remove }),
-      runTurn: config.stickySessions ? withStickySessions(ownTurn) : ownTurn,
+      runTurn: (request, hooks) => clientTurn(request, { ...hooks, steps }),
       report: config.verbose ? report : undefined,
     });
     const tools = withLongCalls(clientTools, {
-      deadlineMs: () => toSoftDeadlineMs(config.softDeadline, info()),
+      deadlineMs: () => findSoftDeadlineMs(config.softDeadline, info()),
       tools: longCallTools,
       report,
     });

@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import type { Owner, Runner } from "@budgie/core";
 import type { DockerRunnerOptions } from "@budgie/runner-docker";
-import { refuseMissingKey, toUpstreamProxy } from "../config/sandbox-options.ts";
-import { toEntryVariables, toLeftOutNotice } from "../process/agent-environment.ts";
-import type { Config } from "../config/config.ts";
-import { toKiroFolder } from "../config/host-paths.ts";
+import { refuseMissingKey, findUpstreamProxy } from "../config/check-sandbox-options.ts";
+import { listEntryVariables, findLeftOutNotice } from "../process/list-entry-variables.ts";
+import type { ServerConfig } from "../config/server-config.ts";
+import { findKiroFolder } from "../config/host-paths.ts";
 import type { Host } from "../process/host.ts";
 
 /** Creates the runner that the checked options select. The other one is never loaded, nor used as a fallback. */
-export async function createRunner(config: Config, host: Host, owner: Owner): Promise<Runner> {
+export async function createRunner(config: ServerConfig, host: Host, owner: Owner): Promise<Runner> {
   refuseMissingKey(config, host);
   const {
     acceptWeaker,
@@ -21,23 +21,24 @@ export async function createRunner(config: Config, host: Host, owner: Owner): Pr
     sandboxImage: image,
     sessionsDir,
     stateDir,
+    warmIdleMs,
   } = config;
   const { env: hostEnv, home } = host;
-  const keepSessionsMs = config.keepSessions ? config.sessionTtlMs : undefined;
+  const times = { keepSessionsMs: config.keepSessions ? config.sessionTtlMs : undefined, warmIdleMs };
   if (config.sandbox) {
     const { createDockerRunner, createKiroLogin } = await import("@budgie/runner-docker");
-    const upstreamProxy = toUpstreamProxy(hostEnv);
+    const upstreamProxy = findUpstreamProxy(hostEnv);
     const network = { caFile, upstreamProxy } satisfies Partial<DockerRunnerOptions>;
     const login = createKiroLogin({ dataDir: kiroDataDir, credentials });
     const place = { image, program, owner, stateDir, home, hostEnv };
-    return createDockerRunner({ ...place, acceptWeaker, ahead, login, runtime, keepSessionsMs, ...network });
+    return createDockerRunner({ ...place, acceptWeaker, login, runtime, ...network, ...times, ahead });
   }
-  const { createLocalRunner, toHostEnvironment } = await import("@budgie/runner-local");
+  const { createLocalRunner, pickHostEnvironment } = await import("@budgie/runner-local");
   // Over HTTP, no client starts budgie.
-  const entry = config.transport === "stdio" ? toEntryVariables(hostEnv, host.clientEnv()) : [];
+  const entry = config.transport === "stdio" ? listEntryVariables(hostEnv, host.clientEnv()) : [];
   // Kiro then finds the agents that budgie found.
-  const isKirosHome = config.agentsDir === join(toKiroFolder(host), "agents");
-  const env = [...config.env, ...entry, ...(isKirosHome ? ["KIRO_HOME"] : [])];
-  for (const notice of toLeftOutNotice(hostEnv, toHostEnvironment(hostEnv, env))) host.report(notice);
-  return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env, keepSessionsMs });
+  const isKirosHome = config.agentsDir === join(findKiroFolder(host), "agents");
+  const env = [...Object.keys(config.env), ...entry, ...(isKirosHome ? ["KIRO_HOME"] : [])];
+  for (const notice of findLeftOutNotice(hostEnv, pickHostEnvironment(hostEnv, env))) host.report(notice);
+  return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv, env, ...times });
 }

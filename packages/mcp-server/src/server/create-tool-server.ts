@@ -1,7 +1,20 @@
 import type { Host } from "../process/host.ts";
-import type { HttpOptions } from "./http-options.ts";
 import { createStdioServer, type StdioServerOptions, type ToolServer } from "../mcp/connection/stdio-server.ts";
 import { watchParent } from "../process/watch-parent.ts";
+
+/** The checked options of HTTP. */
+export type HttpOptions = {
+  readonly host: string;
+  readonly port: number;
+  readonly token: string;
+  /** `true` if the token was generated and must be printed */
+  readonly isNewToken: boolean;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+  readonly sessionTtlMs: number;
+  /** `true` if other machines can reach the address */
+  readonly isRemote: boolean;
+};
 
 export type ToolServerOptions = Omit<StdioServerOptions, "host"> & {
   readonly host: Host;

@@ -1,36 +1,32 @@
-import {
-  createByteBudget,
-  createOutputFiles,
-  createFindKiroFlags,
-  createRunTurn,
-  createSessionStore,
-  createWarmProcesses,
-  toTurnLimits,
-  type Nesting,
-  type OutputFiles,
-  type Owner,
-  type RegisteredSession,
-  type Runner,
-  type RunTurn,
-  type SessionStore,
-  type TextLimits,
-} from "@budgie/core";
-import { createRunLog, createSessionRegister, type RunLogFile, type SessionRegisterFile } from "@budgie/store";
-import { removeCopies } from "../agent-servers/agent-file.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/core";
+import { createByteBudget } from "@budgie/core/bounds";
+import type { Nesting } from "@budgie/core/policy";
+import { createOutputFiles } from "@budgie/core/protocol";
+import { createSessionStore, type RegisterEntry, type SessionStore } from "@budgie/core/sessions";
+import { escapeForTerminal } from "@budgie/core/text";
+import { createLeftWatch, formatLeft, fillLimits, type TextLimits } from "@budgie/core/turn";
+import { createFindKiroFlags } from "@budgie/protocols/kiro";
+import { createRunLog, createSessionRegister, type RunLogFile, type RegisterFile } from "@budgie/store";
+import { removeCopies } from "../agent-servers/write-shown-file.ts";
 import { closeShared, MOST_PENDING_BYTES, type SharedServers } from "../agent-servers/shared-servers.ts";
-import { withAgentServers } from "../agent-servers/with-agent-servers.ts";
-import { createAgentCatalog, toCatalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
+import { serveMcpServers } from "../agent-servers/serve-mcp-servers.ts";
+import { openUserFileTrust } from "../config/open-user-file-trust.ts";
+import { createAgentCatalog, catalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
 import { createProtocols } from "../agents/create-protocols.ts";
 import { createKagentAgents, withPresentAgents } from "../agents/kagent-agents.ts";
-import { openElsewhere } from "../agents/open-elsewhere.ts";
+import { openRemote } from "../agents/open-remote.ts";
 import { loadTools } from "../agents/load-tools.ts";
-import type { Config } from "../config/config.ts";
-import { sweepGarbage } from "../garbage/sweep.ts";
+import { findPolicy, findProvided, findWorkspace } from "../config/settings.ts";
+import type { ServerConfig } from "../config/server-config.ts";
+import { readGitIdentity } from "../process/read-git-identity.ts";
 import { createSweeper, type Sweeper } from "../garbage/sweeper.ts";
+import { toSweeps } from "../garbage/to-sweeps.ts";
+import { provideImage } from "../images/provide-image.ts";
 import { createLiveRuns } from "../live/live-runs.ts";
 import type { Host } from "../process/host.ts";
 import { findNesting } from "./find-nesting.ts";
-import { loadWorkspaceRules } from "./workspace-rules.ts";
+import { loadWorkspaceRules } from "./load-workspace-rules.ts";
 
 /** The parts that run turns, for a server and for `budgie run`. */
 export type Turns = {
@@ -40,7 +36,7 @@ export type Turns = {
   /** Returns the turns of a client with this self-given name. Other processes of this user can list and stop them */
   readonly runTurn: (client: () => string | undefined) => RunTurn;
   readonly runLog: RunLogFile;
-  readonly register: SessionRegisterFile;
+  readonly register: RegisterFile;
   readonly sessions: SessionStore;
   readonly sweeper: Sweeper;
   readonly nesting: Nesting;
@@ -49,15 +45,18 @@ export type Turns = {
 };
 
 export type TurnsOptions = {
-  readonly config: Config;
+  readonly config: ServerConfig;
   readonly host: Host;
   readonly owner: Owner;
   readonly runner: Runner;
   /** The origin of new sessions; default a server */
-  readonly origin?: RegisteredSession["origin"];
+  readonly origin?: RegisterEntry["origin"];
   /** Called with the problems of all agents; default `host.report` */
   readonly reportAgents?: (line: string) => void;
 };
+
+// The walk through a large directory takes longer, and a user waits for the exit.
+const MOST_LOOKING_MS = 2000;
 
 // A client that has just started has other work for the machine. A turn before that asks at once.
 const ASK_AFTER_MS = 1000;
@@ -67,15 +66,16 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const { host, origin, owner, reportAgents: report = host.report, runner } = options;
   const kagent = options.config.kagent && createKagentAgents(options.config.kagent, { ...host, report });
   await kagent?.start();
-  const config = withPresentAgents(options.config, kagent);
+  const { imageTools } = runner;
+  const config = { ...withPresentAgents(options.config, kagent), imageTools };
   const first = loadTools(config, { ...host, report });
-  const catalog = createAgentCatalog(toCatalogOptions(first, config, { ...host, report }));
+  const catalog = createAgentCatalog(catalogOptions(first, config, { ...host, report }));
 
   const { keepAnswers, retention, stateDir } = config;
   const register = createSessionRegister({ stateDir, report: host.report });
   if (config.keepSessions) await register.check();
   const keepMs = config.keepSessions ? config.sessionTtlMs : undefined;
-  const elsewhere = await openElsewhere(config, owner, runner);
+  const elsewhere = await openRemote(config, owner, runner);
   const sessions = createSessionStore(runner, { register, owner, keepMs, origin }, elsewhere);
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
@@ -85,32 +85,42 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const shared: SharedServers = new Map();
   const allPending = createByteBudget(MOST_PENDING_BYTES);
   const places = { config, host, runner, shared, allPending, instance: owner.record.instance };
+  const leftWatch = createLeftWatch((changes) => {
+    host.report(escapeForTerminal(`${changes.directory}: ${formatLeft(changes)}`));
+  });
+  // Without a sandbox agents read the user's configuration themselves.
+  const identity = config.sandbox ? readGitIdentity(host) : {};
   const runTurn = createRunTurn({
+    leftWatch,
+    fileTrust: openUserFileTrust(config, host),
     agents: catalog.agents,
     runner,
     nesting,
+    providedFor(agent, directory) {
+      const provided = findProvided(config, { agent, directory, env: host.env });
+      return provideImage({ ...provided, env: { ...identity, ...provided.env } }, directory, config);
+    },
     retry: config.retry,
-    acp: withAgentServers(acp, places),
-    protocol: withAgentServers(protocol, places),
+    briefs: config.sandboxBriefing,
+    acp,
+    protocol,
+    agentSteps: [serveMcpServers(places)],
     ...(elsewhere === undefined ? {} : { remote: { runner: elsewhere, protocol: a2a } }),
-    textLimits: toTextLimits(config),
+    textLimits: pickTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
     maxTurnsPerMinute: config.maxTurnsPerMinute,
-    turnLimits: toTurnLimits(config.turnLimits, runner.capacity),
-    policyOf: (agent) => config.policies.agents.get(agent) ?? config.policies.ceiling,
+    turnLimits: fillLimits(config.turnLimits, runner.capacity),
+    workspacePathOf(directory) {
+      const path = findWorkspace(config, directory)?.workspacePath ?? config.workspacePath;
+      return path === "same" ? path : undefined;
+    },
+    policyOf: (agent, directory) => findPolicy(config, agent, directory),
     workspaceRules: loadWorkspaceRules(config, host, runner),
-    warm: config.warmIdleMs === 0 ? undefined : createWarmProcesses({ idleMs: config.warmIdleMs }),
     runLog,
     sessions,
   });
   const sweeper = createSweeper({
-    sweeps: [
-      () => expireSessions(sessions, config),
-      () => sweepGarbage(runner, register, owner),
-      // Without a sandbox, these are the same folders.
-      ...(elsewhere === undefined || !config.sandbox ? [] : [() => sweepGarbage(elsewhere, register, owner)]),
-      () => pruneOutputs(outputFiles),
-    ],
+    sweeps: toSweeps({ sessions, runner, elsewhere, register, owner, outputFiles, config }),
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });
@@ -119,7 +129,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
       const isElsewhere = catalog.agents().some(({ name, remote }) => name === agent && remote !== undefined);
       return isElsewhere ? "remote" : runner.isolation;
     },
-    () => runner.ahead?.count(),
+    { countAhead: () => runner.ahead?.count(), listLeft: leftWatch.list },
   );
   owner.answer(liveRuns.answer);
 
@@ -128,6 +138,8 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     sweeper.stop();
     kagent?.close();
     await Promise.all([runner.close(), elsewhere?.close()]);
+    // Its agents have ended now, and nobody else looks at what they left.
+    await Promise.race([leftWatch.settled(), sleep(MOST_LOOKING_MS, undefined, { ref: false })]);
     await closeShared(shared);
     removeCopies(places);
     await sessions.close();
@@ -144,20 +156,14 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     if (hasKiros) asking ??= setTimeout(() => void findFlags(), ASK_AFTER_MS).unref();
   }
 
-  const follow = (client: () => string | undefined): RunTurn => liveRuns.follow(runTurn, client);
-  return { catalog, prepare, runTurn: follow, runLog, register, sessions, sweeper, nesting, close };
+  function runTurnOf(client: () => string | undefined): RunTurn {
+    const follow = liveRuns.follow(client);
+    return (asked, hooks) => runTurn(asked, { ...hooks, steps: [...(hooks?.steps ?? []), follow] });
+  }
+
+  return { catalog, prepare, runTurn: runTurnOf, runLog, register, sessions, sweeper, nesting, close };
 }
 
-async function expireSessions(sessions: SessionStore, { sessionTtlMs }: Config): Promise<readonly string[]> {
-  await sessions.expireIdle(sessionTtlMs);
-  return [];
-}
-
-async function pruneOutputs(files: OutputFiles): Promise<readonly string[]> {
-  files.prune();
-  return [];
-}
-
-function toTextLimits({ maxAnswerBytes, maxPromptBytes, sanitize }: Config): TextLimits {
+function pickTextLimits({ maxAnswerBytes, maxPromptBytes, sanitize }: ServerConfig): TextLimits {
   return { maxAnswerBytes, maxPromptBytes, sanitize };
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "@budgie/core";
+import { NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "@budgie/core/policy";
 
 /**
  * Finds this budgie's nesting in its environment and in the sandbox's file. The deepest level and the lowest limit count;
@@ -7,7 +7,7 @@ import { NESTING_FILE, NESTING_VARIABLES, OUTERMOST, type Nesting } from "@budgi
  */
 export function findNesting(env: NodeJS.ProcessEnv, wanted: number | undefined, file = NESTING_FILE): Nesting {
   const own = Object.entries(env).map(([name, value = ""]) => `${name}=${value}`);
-  const marks = [own, read(file).split("\n")].flatMap(toMark);
+  const marks = [own, read(file).split("\n")].flatMap(parseMark);
   return {
     level: Math.max(OUTERMOST.level, ...marks.map(({ level }) => level)),
     most: Math.min(wanted ?? (marks.length === 0 ? OUTERMOST.most : Infinity), ...marks.map(({ most }) => most)),
@@ -23,7 +23,7 @@ function read(path: string): string {
 }
 
 /** Parses the lines of an environment; empty if they do not mark a process of an agent. */
-function toMark(lines: readonly string[]): readonly Nesting[] {
+function parseMark(lines: readonly string[]): readonly Nesting[] {
   const [levels, limits] = [NESTING_VARIABLES.level, NESTING_VARIABLES.most].map((name) =>
     lines.filter((line) => line.startsWith(`${name}=`)).map((line) => parseNumber(line.slice(name.length + 1))),
   );

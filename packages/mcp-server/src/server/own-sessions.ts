@@ -1,26 +1,19 @@
-import {
-  BudgieError,
-  createSessionId,
-  isSessionId,
-  type Reply,
-  type RunTurn,
-  type SessionStore,
-  type TurnHooks,
-  type TurnRequest,
-} from "@budgie/core";
+import { BudgieError, createSessionId, isSessionId } from "@budgie/core";
+import type { SessionStore } from "@budgie/core/sessions";
+import type { Step } from "@budgie/core/turn";
 
 /** The clients of this process and the sessions that each of them owns. */
-export type SessionOwners = {
-  readonly addClient: () => SessionOwner;
+export type ClientOwners = {
+  readonly addClient: () => ClientOwner;
 };
 
 /** One client as an owner of sessions. A session belongs to the client whose turn began it, or that first resumed it. */
-export type SessionOwner = {
+export type ClientOwner = {
   /** Makes the client the session's owner, unless it has one. */
-  readonly own: (sessionId: string | undefined) => void;
+  readonly own: (sessionId: string) => void;
   readonly isOthers: (sessionId: string) => boolean;
   /** Keeps other clients off the session during a turn; afterwards too if the turn owned it. */
-  readonly claim: (sessionId: string, turn: () => Promise<Reply>) => Promise<Reply>;
+  readonly claim: <T>(sessionId: string, turn: () => Promise<T>) => Promise<T>;
   /** Ends the client's sessions, or releases them if sessions are kept. The client's turns must have ended. */
   readonly remove: () => Promise<void>;
 };
@@ -34,7 +27,7 @@ type Claim = {
   isOwned: boolean;
 };
 
-export function createSessionOwners(sessions: Pick<SessionStore, "end">): SessionOwners {
+export function createSessionOwners(sessions: Pick<SessionStore, "end">): ClientOwners {
   const claims = new Map<string, Claim>();
 
   function ensureClaim(sessionId: string, client: object): Claim {
@@ -48,7 +41,7 @@ export function createSessionOwners(sessions: Pick<SessionStore, "end">): Sessio
       const client = {};
       return {
         own(sessionId) {
-          if (sessionId !== undefined) ensureClaim(sessionId, client).isOwned = true;
+          ensureClaim(sessionId, client).isOwned = true;
         },
         isOthers: (sessionId) => (claims.get(sessionId)?.client ?? client) !== client,
         async claim(sessionId, turn) {
@@ -71,35 +64,21 @@ export function createSessionOwners(sessions: Pick<SessionStore, "end">): Sessio
   };
 }
 
-/** Hides the sessions of other clients: to `owner` they do not exist. */
-export function withOwnedSessions(runTurn: RunTurn, owner: SessionOwner): RunTurn {
-  /** Owns a session before the client learns its id. */
-  const owning = ({ onProgress, ...hooks }: TurnHooks): TurnHooks => ({
-    ...hooks,
-    onProgress(progress) {
-      owner.own(progress.sessionId);
-      onProgress?.(progress);
-    },
-  });
-
-  /** Asks for an unknown session instead, so that neither the answer nor its timing shows that the session exists. */
-  async function runAsUnknown(request: TurnRequest & Named, { signal }: TurnHooks): Promise<Reply> {
-    const unknown = createSessionId();
-    try {
-      return await runTurn({ ...request, sessionId: unknown }, { signal });
-    } catch (error) {
-      if (error instanceof BudgieError) error.message = error.message.replaceAll(unknown, request.sessionId);
-      throw error;
-    }
-  }
-
-  return async (request, hooks = {}) => {
-    const { sessionId } = request;
-    if (sessionId === undefined || !isSessionId(sessionId)) return runTurn(request, owning(hooks));
-    if (owner.isOthers(sessionId)) return runAsUnknown({ ...request, sessionId }, hooks);
+/** Creates a step that hides the sessions of other clients: to `owner` they do not exist. */
+export function ownSessions(owner: ClientOwner): Step {
+  return async (turn, next) => {
+    const { sessionId } = turn.asked;
+    // Owns a session before the client learns its id.
+    turn.events.on("session", owner.own);
+    if (sessionId === undefined || !isSessionId(sessionId)) return next();
     // Claimed before the session is found: if two clients name a kept session at once, one of them gets it.
-    return owner.claim(sessionId, () => runTurn(request, owning(hooks)));
+    if (!owner.isOthers(sessionId)) return owner.claim(sessionId, next);
+    // An unknown session instead, so that neither the answer nor its timing shows that the session exists.
+    const unknown = createSessionId();
+    turn.asked = { ...turn.asked, sessionId: unknown };
+    return next().catch((error: unknown) => {
+      if (error instanceof BudgieError) error.message = error.message.replaceAll(unknown, sessionId);
+      throw error;
+    });
   };
 }
-
-type Named = { readonly sessionId: string };

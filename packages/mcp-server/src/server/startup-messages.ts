@@ -1,9 +1,10 @@
-import { isTooDeep, type Nesting, type Runner } from "@budgie/core";
-import type { Config } from "../config/config.ts";
-import type { Policies } from "../config/agent-policies.ts";
+import type { Runner } from "@budgie/core";
+import { isTooDeep, type Nesting } from "@budgie/core/policy";
+import type { ServerConfig } from "../config/server-config.ts";
+import type { Policies } from "../config/refuse-unknown-agents.ts";
 
 type Served = {
-  readonly config: Pick<Config, "policies" | "sandbox">;
+  readonly config: Pick<ServerConfig, "policies" | "sandbox">;
   readonly runner: Pick<Runner, "isolation" | "notices">;
   readonly nesting: Nesting;
   readonly toolCount: number;

@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
-import { BudgieError, withReport, type Reply, type RunTurn, type TurnHooks, type TurnRequest } from "@budgie/core";
+import { BudgieError, type TurnRequest } from "@budgie/core";
+import type { Step, Turn } from "@budgie/core/turn";
 
 /** The value of `sessionId` that begins a new session. */
 const NEW_SESSION = "new";
@@ -8,10 +9,10 @@ const NEW_SESSION = "new";
 const MOST_REMEMBERED = 1_000;
 
 /**
- * Lets a client's calls without a session id resume the client's last session with the same agent and directory. Each client
- * needs a wrapper of its own, so that it never resumes the session of another.
+ * Creates a step that lets a client's calls without a session id resume the client's last session with the same agent and directory. Each
+ * client needs a step of its own, so that it never resumes the session of another.
  */
-export function withStickySessions(runTurn: RunTurn): RunTurn {
+export function stickySessions(): Step {
   const last = new Map<string, Remembered>();
   let calls = 0;
 
@@ -30,51 +31,46 @@ export function withStickySessions(runTurn: RunTurn): RunTurn {
     if (last.get(key)?.sessionId === sessionId) last.delete(key);
   }
 
-  async function run(key: string, request: TurnRequest, hooks: TurnHooks | undefined): Promise<Reply> {
+  /** Runs the call in a session, or in a new one, and remembers it. */
+  async function run(turn: Turn, sessionId: string | undefined, next: Next): Promise<Answer> {
+    const key = sessionKey(turn.asked);
     const call = ++calls;
+    turn.asked = { ...turn.asked, sessionId };
     try {
-      const reply = await runTurn(request, hooks);
-      remember(key, { call, sessionId: reply.sessionId });
-      return reply;
+      const answer = await next();
+      remember(key, { call, sessionId: turn.session.id });
+      return answer;
     } catch (error) {
       if (!(error instanceof BudgieError)) throw error;
-      const { sessionId } = error.report;
-      if (sessionId !== undefined) remember(key, { call, sessionId });
-      if (ENDINGS.has(error.code)) forget(key, request.sessionId);
+      const usable = turn.report.sessionId ?? error.report.sessionId;
+      if (usable !== undefined) remember(key, { call, sessionId: usable });
+      if (ENDINGS.has(error.code)) forget(key, sessionId);
       throw error;
     }
   }
 
-  async function resume(key: string, request: TurnRequest, hooks: TurnHooks | undefined): Promise<Reply> {
-    const { sessionId } = last.get(key) ?? {};
+  async function resume(turn: Turn, next: Next): Promise<Answer> {
+    const { sessionId } = last.get(sessionKey(turn.asked)) ?? {};
     try {
-      return await run(key, { ...request, sessionId }, hooks);
+      return await run(turn, sessionId, next);
     } catch (error) {
       if (sessionId === undefined || !isSessionNotFound(error)) throw error;
       // The session ended before this call started anything. Its undelivered answers come with the new session's reply.
-      const { missed: undelivered = [], moreMissed = 0 } = error.report;
-      return withReport(
-        () => run(key, { ...request, sessionId: undefined }, hooks),
-        (outcome) => {
-          const { missed = [], warnings = [] } = outcome instanceof BudgieError ? outcome.report : outcome;
-          return { missed: [...undelivered, ...missed], warnings: [...warnings, ...toHints(sessionId, moreMissed)] };
-        },
-      );
+      const { moreMissed = 0 } = turn.report;
+      turn.report.moreMissed = undefined;
+      return run(turn, undefined, next).finally(() => turn.warn(...hintAtMissed(sessionId, moreMissed)));
     }
   }
 
-  return (request, hooks) => {
-    const key = sessionKey(request);
-    switch (request.sessionId) {
-      case undefined:
-        return resume(key, request, hooks);
-      case NEW_SESSION:
-        return run(key, { ...request, sessionId: undefined }, hooks);
-      default:
-        return run(key, request, hooks).catch(withHint);
-    }
+  return async (turn, next) => {
+    const { sessionId } = turn.asked;
+    if (sessionId === undefined) return resume(turn, next);
+    return run(turn, sessionId === NEW_SESSION ? undefined : sessionId, next).catch(withHint);
   };
 }
+
+type Next = Parameters<Step>[1];
+type Answer = Awaited<ReturnType<Step>>;
 
 type Remembered = {
   readonly sessionId: string;
@@ -90,7 +86,7 @@ function isSessionNotFound(error: unknown): error is BudgieError {
 }
 
 /** Tells where the answers are that no later call brings, because the client's calls go to another session now. */
-function toHints(sessionId: string, moreMissed: number): readonly string[] {
+function hintAtMissed(sessionId: string, moreMissed: number): readonly string[] {
   if (moreMissed === 0) return [];
   const ls = `"budgie runs ls --session ${sessionId}"`;
   return [

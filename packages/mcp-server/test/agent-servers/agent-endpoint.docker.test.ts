@@ -3,8 +3,13 @@ import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { startMockServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
-import { listTraces } from "../helpers/engine.ts";
-import { createBudgieUser, toEngineVariables, toText, type BudgieUser } from "../helpers/start-budgie.ts";
+import { listTraces } from "../../../cli/test/helpers/engine.ts";
+import {
+  createBudgieUser,
+  toEngineVariables,
+  toText,
+  type BudgieUser,
+} from "../../../cli/test/helpers/start-budgie.ts";
 import { toShellServer } from "./shell-server.ts";
 import { beginSession, startCoder } from "./start-coder.ts";
 

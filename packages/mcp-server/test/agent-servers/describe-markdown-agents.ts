@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, toText, type BudgieUser } from "../helpers/start-budgie.ts";
+import { createBudgieUser, toText, type BudgieUser } from "../../../cli/test/helpers/start-budgie.ts";
 
 type Setting = {
   readonly sandbox: boolean;
@@ -38,7 +38,8 @@ export function describeMarkdownAgents(name: string, { sandbox, ...options }: Se
       const second = await ask("team-worker", { prompt: "[[recall]]", sessionId });
 
       expect(toText(first)).toBe("token-finch\nspawned");
-      expect(first.structuredContent).toMatchObject({ agent: "team/worker", denied: [] });
+      expect(first.structuredContent).toMatchObject({ agent: "team/worker" });
+      expect(first.structuredContent).not.toHaveProperty("denied");
       expect(toText(second)).toBe("token-finch");
     });
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { createBudgieUser, toText } from "../helpers/start-budgie.ts";
+import { createBudgieUser, toText } from "../../../cli/test/helpers/start-budgie.ts";
 import { describeMarkdownAgents } from "./describe-markdown-agents.ts";
 
 const LATE = { args: ["--env", "FAKE_KIRO_PROFILE"], env: { FAKE_KIRO_PROFILE: "v2late" } };

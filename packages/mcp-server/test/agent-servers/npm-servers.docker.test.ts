@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { listTraces, openEngine } from "../helpers/engine.ts";
-import { createBudgieUser, toText, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
-import { PROGRAMS_IMAGE } from "../programs/container-place.ts";
+import { listTraces, openEngine } from "../../../cli/test/helpers/engine.ts";
+import { createBudgieUser, toText, type Budgie, type BudgieUser } from "../../../cli/test/helpers/start-budgie.ts";
+import { PROGRAMS_IMAGE } from "../../../cli/test/programs/container-place.ts";
 import { startCoder, beginSession } from "./start-coder.ts";
 
 const EVERYTHING = fileURLToPath(

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BudgieError, type Protocol } from "@budgie/core";
+import { BudgieError } from "@budgie/core";
+import type { Protocol } from "@budgie/core/protocol";
 import { startAuthorizationServer, startMockServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
 import { closeShared } from "../../src/agent-servers/shared-servers.ts";
-import { setUp } from "./served-agent.ts";
+import { setUp } from "../../../cli/test/helpers/served-agent.ts";
 
 describe("an agent with MCP servers", () => {
   it("is shown addresses in place of its entries, under the same names", async () => {
@@ -77,7 +78,7 @@ describe("an agent with MCP servers", () => {
     expect(warnings).toContain(
       'The agent did not get the MCP servers far, hosted, wide, since the turn has the egress mode "none", and each has a network of its own.',
     );
-    // What an earlier turn started could still be reached.
+    // Servers of an earlier turn could still be reached.
     await expect.poll(far.sessions).toBe(0);
     expect(Object.keys(before.shown["mcpServers"] as object)).toEqual(["far", "boxed"]);
     expect(before.warnings.join()).not.toContain("of its own");

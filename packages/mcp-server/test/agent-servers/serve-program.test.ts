@@ -5,13 +5,16 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { createSessionId, loadAgents, type OfferedServers, type Protocol, type SandboxService } from "@budgie/core";
+import { createSessionId, loadAgents, type SandboxService } from "@budgie/core";
+import { TurnEvents, type OfferedServers, type Protocol } from "@budgie/core/protocol";
 import { createFakeRunner, serveOnLoopback, startMockServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
 import { findServers } from "../../src/agent-servers/find-servers.ts";
-import { withAgentServers } from "../../src/agent-servers/with-agent-servers.ts";
-import { parseConfig } from "../../src/config/config.ts";
-import { toSilentHost } from "../helpers/to-silent-host.ts";
+import { serveMcpServers } from "../../src/agent-servers/serve-mcp-servers.ts";
+import { parseConfig } from "../../../cli/src/config/config.ts";
+import { allowFound } from "../../../cli/test/helpers/allow-servers.ts";
+import { askThroughStep } from "../../../cli/test/helpers/served-agent.ts";
+import { toSilentHost } from "../../../cli/test/helpers/to-silent-host.ts";
 
 type Setting = {
   readonly mcp: object;
@@ -38,6 +41,7 @@ async function setUp({ args = {}, mcp, mcpServers, refusesAfter }: Setting) {
   const session = { ...opened, serve: (service: SandboxService): string => `http://sandbox-${services.push(service)}` };
   const [agent] = loadAgents(config).agents;
   if (agent === undefined) throw new Error("The section defines no agent.");
+  allowFound(agent, { config, host });
   let offered: OfferedServers | undefined;
   let turns = 0;
   const heard: string[] = [];
@@ -48,7 +52,7 @@ async function setUp({ args = {}, mcp, mcpServers, refusesAfter }: Setting) {
     await refusesAfter?.(turns).then(offered?.onRefused);
     return { response: "", file: undefined, denied: [], warnings: [], exit: {} as never };
   };
-  const serveAgent = withAgentServers(seen, { config, host, runner, instance: "test", shared: new Map() });
+  const step = serveMcpServers({ config, host, runner, instance: "test", shared: new Map() });
   return {
     services,
     heard,
@@ -68,8 +72,8 @@ async function setUp({ args = {}, mcp, mcpServers, refusesAfter }: Setting) {
     found: () => findServers(config, { agent: "coder" }, host).map(({ name }) => name),
     async turn() {
       const turn = { agent, session, directory: home, prompt: "", resume: false, timeoutMs: 1000, signal: undefined };
-      const answer = await serveAgent({ ...turn, onMcpCall: (call) => void heard.push(`${call.server}/${call.tool}`) });
-      return { ...answer, offered: offered?.servers };
+      const events = new TurnEvents().on("mcpCall", ({ server, tool }) => void heard.push(`${server}/${tool}`));
+      return { ...(await askThroughStep(step, seen, { ...turn, events })), offered: offered?.servers };
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(services.map((service) => service[Symbol.asyncDispose]()));

@@ -1,6 +1,6 @@
 import { startMockServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
-import { setUp } from "./served-agent.ts";
+import { setUp } from "../../../cli/test/helpers/served-agent.ts";
 
 describe("an agent with MCP servers on Kiro's V3 harness", () => {
   it("is offered them, and its file stays as it is", async () => {

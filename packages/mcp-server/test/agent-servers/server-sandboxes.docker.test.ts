@@ -5,12 +5,12 @@ import type { AddressInfo } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createOwner, type EgressPolicy } from "@budgie/core";
-import { createMcpManager, parseServers, toEventText } from "@budgie/mcp-manager";
+import { createMcpManager, parseServers, formatEvent } from "@budgie/mcp-manager";
 import { createDockerRunner } from "@budgie/runner-docker";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createServerSandboxes } from "../../src/agent-servers/server-sandboxes.ts";
-import { listTracesBelow, openEngine } from "../helpers/engine.ts";
-import { TEST_IMAGE } from "../helpers/start-budgie.ts";
+import { listTracesBelow, openEngine } from "../../../cli/test/helpers/engine.ts";
+import { TEST_IMAGE } from "../../../cli/test/helpers/start-budgie.ts";
 import { toShellServer } from "./shell-server.ts";
 
 const SECRET = "canary 'of' \"a\" $server\\n\n and a line\n";
@@ -37,7 +37,7 @@ async function openServer({ egress = { mode: "allowlist", hosts: [] } }: { reado
       return sandboxes.connect(server, { place: { run: "sandbox", image: undefined, egress }, log });
     },
     client: { name: "test", version: "1" },
-    onEvent: (event) => void events.push(toEventText(event)),
+    onEvent: (event) => void events.push(formatEvent(event)),
   });
   return {
     events,

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { expect, it } from "vitest";
 import { openEngineProxy } from "../../../../scripts/bench/lib/engine-proxy.mjs";
 import { connectEngine } from "../../../runner-docker/src/engine/engine.ts";
-import { createBudgieUser, toText } from "../helpers/start-budgie.ts";
+import { createBudgieUser, toText } from "../../../cli/test/helpers/start-budgie.ts";
 import { toShellServer } from "./shell-server.ts";
 import { beginSession, startCoder } from "./start-coder.ts";
 

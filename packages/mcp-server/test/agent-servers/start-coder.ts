@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+import { allowAll } from "../../../cli/test/helpers/allow-servers.ts";
+import { waitFor, type Budgie, type BudgieUser } from "../../../cli/test/helpers/start-budgie.ts";
 
 type Setting = {
   readonly mcpServers: object;
@@ -17,6 +18,7 @@ export async function startCoder(user: BudgieUser, { args = [], env = {}, mcp, m
   writeFileSync(join(user.host.agentsDir, "coder.json"), JSON.stringify(agent));
   const config = join(user.host.home, "budgie.json");
   writeFileSync(config, JSON.stringify({ agents: { coder: { mcp } } }));
+  allowAll(user.host.home, config);
   return user.start({ sandbox: true, args: ["--config", config, "--trust-all-tools", ...args], env });
 }
 

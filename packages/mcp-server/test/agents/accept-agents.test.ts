@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Policy } from "@budgie/core";
+import type { Policy } from "@budgie/core/policy";
 import { acceptAgents } from "../../src/agents/accept-agents.ts";
-import { createAgent, POLICY, TOOL_OPTIONS } from "../helpers/create-agent.ts";
+import { createAgent, POLICY, TOOL_OPTIONS } from "../../../cli/test/helpers/create-agent.ts";
 
 const [one, dashed, underscored] = [createAgent("one"), createAgent("a-b"), createAgent("a_b")];
 const twin = createAgent("one", { file: "/agents/other.json" });

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadAgents } from "@budgie/core";
 import { createAgentCatalog, type AgentCatalog } from "../../src/agents/agent-catalog.ts";
 import { acceptAgents } from "../../src/agents/accept-agents.ts";
-import { toTools } from "../../src/mcp/tools/tools.ts";
-import { TOOL_OPTIONS } from "../helpers/create-agent.ts";
+import { buildTools } from "../../src/mcp/tools/build-tools.ts";
+import { TOOL_OPTIONS } from "../../../cli/test/helpers/create-agent.ts";
 import { toAgent } from "./reloading-budgie.ts";
 
 const OPTIONS = { ...TOOL_OPTIONS, toolPrefix: "" };
@@ -31,10 +31,10 @@ describe("createAgentCatalog", () => {
     const folders = { agentsDir, promptsDir: agentsDir };
     const loaded = loadAgents(folders);
     return createAgentCatalog({
-      first: { loaded, accepted: acceptAgents(loaded.agents, OPTIONS), tools: toTools(loaded.agents, OPTIONS) },
+      first: { loaded, accepted: acceptAgents(loaded.agents, OPTIONS), tools: buildTools(loaded.agents, OPTIONS) },
       folders,
       accept: (agents, before) => acceptAgents(agents, OPTIONS, before),
-      toTools: (agents) => toTools(agents, OPTIONS),
+      toTools: (agents) => buildTools(agents, OPTIONS),
       findProblems: () => [],
       settings: [["b", "a section"]],
       report: (line) => void reports.push(line),

@@ -14,9 +14,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadAgents } from "@budgie/core";
 import { createAgentCatalog } from "../../src/agents/agent-catalog.ts";
 import { createAgentPoll, type AgentPoll } from "../../src/agents/agent-poll.ts";
-import { TOOL_OPTIONS } from "../helpers/create-agent.ts";
-import { toTools } from "../../src/mcp/tools/tools.ts";
-import { waitFor } from "../helpers/start-budgie.ts";
+import { TOOL_OPTIONS } from "../../../cli/test/helpers/create-agent.ts";
+import { buildTools } from "../../src/mcp/tools/build-tools.ts";
+import { waitFor } from "../../../cli/test/helpers/start-budgie.ts";
 import { toAgent } from "./reloading-budgie.ts";
 
 const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
@@ -45,10 +45,14 @@ describe("a poll of files", () => {
     const folders = { agentsDir, promptsDir: join(top, "prompts") };
     const loaded = loadAgents(folders);
     const catalog = createAgentCatalog({
-      first: { loaded, accepted: { agents: loaded.agents, refusals: [] }, tools: toTools(loaded.agents, TOOL_OPTIONS) },
+      first: {
+        loaded,
+        accepted: { agents: loaded.agents, refusals: [] },
+        tools: buildTools(loaded.agents, TOOL_OPTIONS),
+      },
       folders,
       accept: (agents) => ({ agents, refusals: [] }),
-      toTools: (agents) => toTools(agents, TOOL_OPTIONS),
+      toTools: (agents) => buildTools(agents, TOOL_OPTIONS),
       findProblems: () => [],
       settings: [],
       report: () => undefined,

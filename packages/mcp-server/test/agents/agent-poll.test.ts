@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createAgentPoll, type AgentPoll } from "../../src/agents/agent-poll.ts";
-import { waitFor } from "../helpers/start-budgie.ts";
+import { waitFor } from "../../../cli/test/helpers/start-budgie.ts";
 
 const pause = (ms: number): Promise<void> => new Promise((wake) => setTimeout(wake, ms));
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { findProblems } from "../../src/agents/find-problems.ts";
-import { createAgent } from "../helpers/create-agent.ts";
+import { createAgent } from "../../../cli/test/helpers/create-agent.ts";
 
 it("names in one line an agent's files that a sandbox does not show, and none without a sandbox", () => {
   const home = mkdtempSync(join(tmpdir(), "budgie-problems-"));

@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, rmSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createReloadingBudgie, toAgent } from "./reloading-budgie.ts";
-import { toText, waitFor } from "../helpers/start-budgie.ts";
+import { toText, waitFor } from "../../../cli/test/helpers/start-budgie.ts";
 
 describe("hot reload of broken or removed files", () => {
   it("keeps an agent whose file is broken, reports it once, and reloads it when it is fixed", async () => {

@@ -6,7 +6,7 @@ import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/typ
 import { describe, expect, it } from "vitest";
 import { createReloadingBudgie, toAgent } from "./reloading-budgie.ts";
 import { startHttpBudgie } from "../mcp/http/start-http-budgie.ts";
-import { budgiePath, createBudgieUser, toText, waitFor } from "../helpers/start-budgie.ts";
+import { budgiePath, createBudgieUser, toText, waitFor } from "../../../cli/test/helpers/start-budgie.ts";
 
 describe("hot reload", () => {
   it("notifies once of an added, a changed and a removed agent", async () => {

@@ -1,18 +1,13 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import {
-  ALL_HIDDEN_PATHS,
-  PROGRAM_PATHS,
-  toHidden,
-  type Command,
-  type HiddenPaths,
-  type ProtocolTurn,
-} from "@budgie/core";
+import type { Command } from "@budgie/core";
+import { ALL_HIDDEN_PATHS, PROGRAM_PATHS, splitHidden, type HiddenPaths } from "@budgie/core/policy";
+import type { ProtocolTurn } from "@budgie/core/protocol";
 import { createProtocols, type ProtocolParts } from "../../src/agents/create-protocols.ts";
-import { AGENT_PRESET_NAMES } from "../../src/agents/agent-presets.ts";
-import type { Config } from "../../src/config/config.ts";
+import { AGENT_PRESET_NAMES } from "../../../cli/src/agents/agent-presets.ts";
+import type { Config } from "../../../cli/src/config/config.ts";
 import type { Host } from "../../src/process/host.ts";
-import { CLIENT_NAMES, CLIENTS } from "../../src/commands/install/clients.ts";
+import { CLIENT_NAMES, CLIENTS } from "../../../cli/src/commands/install/clients.ts";
 
 const ROWS: Readonly<Record<string, HiddenPaths>> = PROGRAM_PATHS;
 const root = new URL("../../../../", import.meta.url);
@@ -37,7 +32,7 @@ describe("the list of the paths that programs read as configuration", () => {
 
   it("is documented", () => {
     const page = readFileSync(new URL("docs/executable-paths.md", root), "utf8");
-    const names = Object.keys(toHidden({ hidden: ALL_HIDDEN_PATHS }).ofWorkspace);
+    const names = Object.keys(splitHidden({ hidden: ALL_HIDDEN_PATHS }).ofWorkspace);
 
     expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
@@ -48,7 +43,7 @@ it("a program without a preset gets all of them hidden", async () => {
   const session = {
     start: (command: Command) => Promise.reject(commands.push(command) === 1 ? new Error("started") : command),
   };
-  const agent = { name: "coder", file: "budgie.json", program: { argv: ["coder"], env: [], permission: "allow" } };
+  const agent = { name: "coder", file: "budgie.json", program: { argv: ["coder"], permission: "allow" } };
   const config = { sandbox: true, credentials: "none" } as Partial<Config> as Config;
   const { acp } = createProtocols(config, { env: {}, home: "/home/me" } as Partial<Host> as Host, {} as ProtocolParts);
 
@@ -61,6 +56,6 @@ it("a program without a preset gets all of them hidden", async () => {
 /** Returns true if a path is covered, by itself or with its folder. */
 function isHidden(path: string, hidden: HiddenPaths | undefined): boolean {
   const [name = "", entry = ""] = path.split("/");
-  const cover = toHidden({ hidden }).ofWorkspace[name];
+  const cover = splitHidden({ hidden }).ofWorkspace[name];
   return typeof cover === "object" && "entries" in cover ? Object.hasOwn(cover.entries, entry) : cover !== undefined;
 }

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createBudgieUser, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+import { createBudgieUser, waitFor, type Budgie, type BudgieUser } from "../../../cli/test/helpers/start-budgie.ts";
 
 /** A budgie whose tools a client has listed, and its agents' files. */
 export type ReloadingBudgie = AsyncDisposable & {
@@ -31,7 +31,9 @@ export async function createReloadingBudgie({ args = [], prepare }: Options = {}
   const user = await createBudgieUser();
   prepare?.(user);
   // Makes budgie poll the files every 20 ms, instead of every 2 s.
-  const hurry = { NODE_OPTIONS: `--import ${new URL("../fixtures/quick-intervals.mjs", import.meta.url).href}` };
+  const hurry = {
+    NODE_OPTIONS: `--import ${new URL("../../../cli/test/fixtures/quick-intervals.mjs", import.meta.url).href}`,
+  };
   const budgie = await user.start({ args, env: hurry });
   await budgie.client.listTools();
   const told = (): number => budgie.lines.filter((line) => line.includes("notifications/tools/list_changed")).length;

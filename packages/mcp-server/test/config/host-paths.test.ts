@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { toAbsolutePath, toKiroDataDir, toStateDir } from "../../src/config/host-paths.ts";
+import { resolvePath, findKiroDataDir, findStateDir } from "../../src/config/host-paths.ts";
 
 const home = "/home/me";
 
-describe("toAbsolutePath", () => {
+describe("resolvePath", () => {
   it.each([
     ["~", "/home/me"],
     ["~/.kiro/agents", "/home/me/.kiro/agents"],
@@ -12,27 +12,27 @@ describe("toAbsolutePath", () => {
     ["/etc/agents", "/etc/agents"],
     ["~other/agents", "/cwd/~other/agents"],
   ])("resolves %s to %s", (path, expected) => {
-    expect(toAbsolutePath(path, { cwd: "/cwd", home })).toBe(expected);
+    expect(resolvePath(path, { cwd: "/cwd", home })).toBe(expected);
   });
 });
 
-describe("toKiroDataDir", () => {
+describe("findKiroDataDir", () => {
   it.each([
     ["linux", {}, "/home/me/.local/share/kiro-cli"],
     ["linux", { XDG_DATA_HOME: "/data" }, "/data/kiro-cli"],
     ["linux", { XDG_DATA_HOME: "relative" }, "/home/me/.local/share/kiro-cli"],
     ["darwin", { XDG_DATA_HOME: "/data" }, "/home/me/Library/Application Support/kiro-cli"],
   ] as const)("on %s with %j is %s", (platform, env, expected) => {
-    expect(toKiroDataDir({ platform, env, home })).toBe(expected);
+    expect(findKiroDataDir({ platform, env, home })).toBe(expected);
   });
 });
 
-describe("toStateDir", () => {
+describe("findStateDir", () => {
   it.each([
     [{}, "/home/me/.local/state/budgie"],
     [{ XDG_STATE_HOME: "/state" }, "/state/budgie"],
     [{ XDG_STATE_HOME: "" }, "/home/me/.local/state/budgie"],
   ])("with %j is %s", (env, expected) => {
-    expect(toStateDir({ env, home })).toBe(expected);
+    expect(findStateDir({ env, home })).toBe(expected);
   });
 });

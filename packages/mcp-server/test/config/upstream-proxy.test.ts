@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { toUpstreamProxy } from "../../src/config/sandbox-options.ts";
+import { findUpstreamProxy } from "../../src/config/check-sandbox-options.ts";
 
-describe("toUpstreamProxy", () => {
+describe("findUpstreamProxy", () => {
   it.each([
     [{}, undefined],
     [{ HTTPS_PROXY: "http://a:1", https_proxy: "http://b:1" }, "http://a:1"],
@@ -11,6 +11,6 @@ describe("toUpstreamProxy", () => {
     [{ ALL_PROXY: "socks5h://c:1" }, undefined],
     [{ HTTP_PROXY: "http://e:1", http_proxy: "http://e:1" }, undefined],
   ])("of %j is %j", (env, expected) => {
-    expect(toUpstreamProxy(env)).toBe(expected);
+    expect(findUpstreamProxy(env)).toBe(expected);
   });
 });

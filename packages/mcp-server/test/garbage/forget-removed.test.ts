@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
-import { createSessionId, type GcItem, type Owner, type RegisteredSession, type SessionId } from "@budgie/core";
-import { forgetRemoved } from "../../src/garbage/sweep.ts";
+import { createSessionId, type GcItem, type Owner, type SessionId } from "@budgie/core";
+import type { RegisterEntry } from "@budgie/core/sessions";
+import { forgetRemoved } from "../../src/garbage/sweep-garbage.ts";
 
 const EMPTY = {
   save: async () => undefined,
@@ -25,10 +26,10 @@ it("removes register entries of sessions that cannot be resumed any more, such a
 
   async function survives(
     state: "dead" | "live" | "foreign",
-    over: Pick<RegisteredSession, "keepMs">,
+    over: Pick<RegisterEntry, "keepMs">,
     garbage?: "kept",
   ): Promise<boolean> {
-    const session: RegisteredSession = {
+    const session: RegisterEntry = {
       id: createSessionId(),
       agent: "tester",
       directory: "/project",

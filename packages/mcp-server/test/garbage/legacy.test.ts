@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { createFakeEngine, type Answers, type FakeEngine } from "../../../runner-docker/test/helpers/fake-engine.ts";
-import { createBudgieUser } from "../helpers/start-budgie.ts";
+import { createBudgieUser } from "../../../cli/test/helpers/start-budgie.ts";
 
 const names = [1, 2, 3, 4, 5].map(() => `budgie-session-${randomUUID()}`);
 const [first = "", second = "", third = ""] = names;
@@ -22,6 +22,7 @@ function createEngine(Volumes: readonly object[], removals: Answers = {}): Promi
     "GET /version": { ApiVersion: "1.41", Version: "20.10.24" },
     "GET /info": {},
     "GET /containers/json": [{ status: 200, body: [] }],
+    "GET /images/json": [{ status: 200, body: [] }],
     "GET /volumes": [
       { status: 200, body: { Volumes: [] } },
       { status: 200, body: { Volumes } },

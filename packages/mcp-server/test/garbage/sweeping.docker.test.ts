@@ -4,11 +4,17 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
-import { createBudgieUser, toText, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+import {
+  createBudgieUser,
+  toText,
+  waitFor,
+  type Budgie,
+  type BudgieUser,
+} from "../../../cli/test/helpers/start-budgie.ts";
 import { connectEngine, type Engine } from "../../../runner-docker/src/engine/engine.ts";
 import type { HttpEngineProxy } from "../../../runner-docker/test/helpers/http-engine-proxy.ts";
 import { createEngineWithOwnLabels } from "../../../runner-docker/test/helpers/own-labels.ts";
-import { listTracesBelow } from "../helpers/engine.ts";
+import { listTracesBelow } from "../../../cli/test/helpers/engine.ts";
 
 const sandbox = true;
 // Containers made ahead for a live budgie's next calls are not garbage.

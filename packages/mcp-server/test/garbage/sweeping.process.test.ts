@@ -2,7 +2,13 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isAlive } from "@budgie/testkit";
-import { createBudgieUser, toText, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+import {
+  createBudgieUser,
+  toText,
+  waitFor,
+  type Budgie,
+  type BudgieUser,
+} from "../../../cli/test/helpers/start-budgie.ts";
 
 const OFTEN = { BUDGIE_SWEEP_EVERY: "300ms" };
 const IN_TIME = { timeout: 15_000, interval: 50 };

@@ -1,7 +1,12 @@
 import type { ChildProcess } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { listTraces, openEngine } from "../helpers/engine.ts";
-import { createBudgieUser, toEngineVariables, waitFor, type BudgieUser } from "../helpers/start-budgie.ts";
+import { listTraces, openEngine } from "../../../cli/test/helpers/engine.ts";
+import {
+  createBudgieUser,
+  toEngineVariables,
+  waitFor,
+  type BudgieUser,
+} from "../../../cli/test/helpers/start-budgie.ts";
 
 const KEEPING = ["--keep-sessions"];
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { BudgieError, type Reply, type RunTurn, type TurnHooks } from "@budgie/core";
+import { BudgieError, type Reply, type RunTurn } from "@budgie/core";
+import type { TurnHooks } from "@budgie/core/turn";
+import { throughStep } from "../../../cli/test/helpers/through-step.ts";
 import { createLiveRuns, type LiveRuns } from "../../src/live/live-runs.ts";
 
 const REQUEST = { agent: "asked", prompt: "x", directory: "/project" };
@@ -40,8 +42,8 @@ describe("createLiveRuns", () => {
     print(hooks(), "One.\n");
     const followed = answer({ ask: "output", runId: RUN_ID, follow: true });
     // The two bytes of a character may arrive apart.
-    hooks().onOutput?.(Buffer.from([0xc3]), "stdout");
-    hooks().onOutput?.(Buffer.from([0xa4]), "stdout");
+    hooks().events?.emit("output", Buffer.from([0xc3]), "stdout");
+    hooks().events?.emit("output", Buffer.from([0xa4]), "stdout");
 
     expect(await answer({ ask: "output", runId: RUN_ID, follow: false })).toEqual([{ text: "One.\nä" }]);
     end();
@@ -102,7 +104,10 @@ function createTurn() {
         received.signal?.addEventListener("abort", () => reject(new BudgieError("CANCELLED", "It was cancelled.")));
       });
     };
-    const turn = liveRuns.follow(runTurn, () => "some-client")(REQUEST, { ...given, runId: RUN_ID });
+    const turn = throughStep(
+      liveRuns.follow(() => "some-client"),
+      runTurn,
+    )(REQUEST, { ...given, runId: RUN_ID });
     turn.catch(() => undefined);
     return { end: () => end(), hooks: () => hooks, turn };
   }
@@ -116,10 +121,10 @@ async function ask({ answer }: LiveRuns, request: unknown): Promise<readonly unk
   return sent;
 }
 
-function progress({ onProgress }: TurnHooks, place: { phase: "waiting"; position: number }): void {
-  onProgress?.({ agent: "reader", runId: RUN_ID, sessionId: undefined, sinceMs: 0, ...place });
+function progress({ events }: TurnHooks, place: { phase: "waiting"; position: number }): void {
+  events?.emit("phase", { agent: "reader", runId: RUN_ID, sessionId: undefined, sinceMs: 0, ...place });
 }
 
-function print({ onOutput }: TurnHooks, text: string): void {
-  onOutput?.(Buffer.from(text), "stdout");
+function print({ events }: TurnHooks, text: string): void {
+  events?.emit("output", Buffer.from(text), "stdout");
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createBudgieUser } from "../helpers/start-budgie.ts";
+import { createBudgieUser } from "../../../cli/test/helpers/start-budgie.ts";
 
 describe("a bug in budgie", () => {
   it("shuts it down with exit code 70, and its stack on stderr", async () => {

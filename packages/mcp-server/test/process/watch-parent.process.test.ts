@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { isAlive, kiroCliPath } from "@budgie/testkit";
 import { watchParent } from "../../src/process/watch-parent.ts";
-import { budgiePath, createBudgieUser, waitFor, type BudgieUser } from "../helpers/start-budgie.ts";
+import { budgiePath, createBudgieUser, waitFor, type BudgieUser } from "../../../cli/test/helpers/start-budgie.ts";
 
 describe("watchParent", () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -109,7 +109,7 @@ async function startBelowShell(user: BudgieUser, args: readonly string[] = []) {
         PATH: process.env["PATH"],
         HOME: user.host.home,
         FAKE_KIRO_LOG: join(user.host.home, "kiro-calls"),
-        NODE_OPTIONS: `--import ${new URL("../fixtures/quick-intervals.mjs", import.meta.url).href}`,
+        NODE_OPTIONS: `--import ${new URL("../../../cli/test/fixtures/quick-intervals.mjs", import.meta.url).href}`,
       },
       stdio: [stdin, "pipe", "pipe"],
     },

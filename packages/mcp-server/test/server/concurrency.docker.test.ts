@@ -2,9 +2,9 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { callForProgress } from "../mcp/connection/call-for-progress.ts";
-import { countOverlap } from "../helpers/count-overlap.ts";
-import { listTraces, openEngine } from "../helpers/engine.ts";
-import { createBudgieUser, toText, waitFor, type BudgieUser } from "../helpers/start-budgie.ts";
+import { countOverlap } from "../../../cli/test/helpers/count-overlap.ts";
+import { listTraces, openEngine } from "../../../cli/test/helpers/engine.ts";
+import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../../cli/test/helpers/start-budgie.ts";
 
 const CALLS = 24;
 const CAP = 4;

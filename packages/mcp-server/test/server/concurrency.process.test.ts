@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { Progress } from "@modelcontextprotocol/sdk/types.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { callForProgress } from "../mcp/connection/call-for-progress.ts";
-import { countOverlap } from "../helpers/count-overlap.ts";
-import { createBudgieUser, toText, waitFor, type Budgie } from "../helpers/start-budgie.ts";
+import { countOverlap } from "../../../cli/test/helpers/count-overlap.ts";
+import { createBudgieUser, toText, waitFor, type Budgie } from "../../../cli/test/helpers/start-budgie.ts";
 
 const CALLS = 200;
 const CAP = 4;
@@ -29,7 +29,9 @@ describe("200 calls at once", () => {
   it("have one more refused before any of them is answered", () => {
     expect(flood.refused.structuredContent).toMatchObject({
       code: "QUEUE_FULL",
-      message: expect.stringContaining(`${CALLS - CAP} turns wait, the most that --max-queued allows, and ${CAP} run.`),
+      message: expect.stringContaining(
+        `${CALLS - CAP} turns wait, the most that "maxQueued" of --config allows, and ${CAP} run.`,
+      ),
     });
     expect(flood.answeredBefore).toBe(0);
   });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createFakeEngine, WHOLE_ENGINE } from "../../../runner-docker/test/helpers/fake-engine.ts";
-import { createBudgieUser, TEST_IMAGE, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+import { createBudgieUser, TEST_IMAGE, type Budgie, type BudgieUser } from "../../../cli/test/helpers/start-budgie.ts";
 
 const HOOK = `import { writeSync } from "node:fs";
 export async function resolve(name, context, next) {
@@ -13,9 +13,9 @@ export async function resolve(name, context, next) {
 const toDataUrl = (code: string) => `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
 const REGISTER = `import { register } from "node:module"; register(${JSON.stringify(toDataUrl(HOOK))});`;
 
-const LOG_LOADED = new URL("../fixtures/log-loaded.mjs", import.meta.url).href;
+const LOG_LOADED = new URL("../../../cli/test/fixtures/log-loaded.mjs", import.meta.url).href;
 // A bundle would hide the modules.
-const NO_BUNDLE = new URL("../fixtures/newer-build.mjs", import.meta.url).href;
+const NO_BUNDLE = new URL("../../../cli/test/fixtures/newer-build.mjs", import.meta.url).href;
 
 /** Returns the modules that budgie imported before it ended. */
 async function listImports(user: BudgieUser, argv: readonly string[]): Promise<string> {

@@ -1,7 +1,13 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, toText, waitFor, type Budgie, type BudgieUser } from "../helpers/start-budgie.ts";
+import {
+  createBudgieUser,
+  toText,
+  waitFor,
+  type Budgie,
+  type BudgieUser,
+} from "../../../cli/test/helpers/start-budgie.ts";
 
 export type RestartSetup = {
   readonly sandbox: boolean;

@@ -7,15 +7,15 @@ import {
   loadAgents,
   type EgressPolicy,
   type EgressReport,
-  type Protocol,
   type Runner,
 } from "@budgie/core";
+import type { Protocol } from "@budgie/core/protocol";
 import { createRunLog } from "@budgie/store";
 import { createFakeRunner } from "@budgie/testkit";
-import { createClientTools } from "../../src/mcp/calls/call-tool.ts";
-import { toTools } from "../../src/mcp/tools/tools.ts";
-import { TOOL_OPTIONS } from "../helpers/create-agent.ts";
-import { createBudgieUser, toText, type BudgieUser } from "../helpers/start-budgie.ts";
+import { createClientTools } from "../../src/mcp/calls/client-tools.ts";
+import { buildTools } from "../../src/mcp/tools/build-tools.ts";
+import { TOOL_OPTIONS } from "../../../cli/test/helpers/create-agent.ts";
+import { createBudgieUser, toText, type BudgieUser } from "../../../cli/test/helpers/start-budgie.ts";
 
 const DENIED = { host: "refused.test", port: 443, count: 3, why: "not on the allow-list" };
 const REPORT: EgressReport = { allowed: [{ host: "prod.kiro.dev", port: 443, count: 2 }], denied: [DENIED] };
@@ -30,7 +30,7 @@ function createWatchedRunner(): Runner {
     async openSession(id) {
       const session = await runner.openSession(id);
       const start: typeof session.start = async (command, options) => {
-        return { ...(await session.start(command, options)), egress: Promise.resolve(REPORT) };
+        return { ...(await session.start(command, options)), egress: async () => REPORT };
       };
       return { ...session, start };
     },
@@ -55,7 +55,7 @@ function createWatchedTools({ host }: BudgieUser, protocol: Protocol) {
     policyOf: () => ({ workspace: "rw", egress: EGRESS, limits: {}, timeoutMs: 1000 }),
     workspaceRules: { allowedRoots: [], guarded: undefined },
   });
-  const tools = toTools(agents, { ...TOOL_OPTIONS, toolPrefix: "" });
+  const tools = buildTools(agents, { ...TOOL_OPTIONS, toolPrefix: "" });
   const options = { tools: () => tools, runTurn, health: neverAsked, onCall: () => undefined, report: undefined };
   return { runLog, clientTools: createClientTools(options) };
 }

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startHttpBudgie } from "../mcp/http/start-http-budgie.ts";
-import { createBudgieUser, toText, waitFor } from "../helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor } from "../../../cli/test/helpers/start-budgie.ts";
 
 const KEEP = { prompt: "Keep the word token-parakeet." };
 const RECALL = { prompt: "[[recall]]" };

@@ -1,15 +1,10 @@
 import { describe, expect, it } from "vitest";
-import {
-  BudgieError,
-  createSessionId,
-  type Reply,
-  type RunTurn,
-  type TurnProgress,
-  type TurnRequest,
-} from "@budgie/core";
-import { createSessionOwners, withOwnedSessions } from "../../src/server/own-sessions.ts";
+import { BudgieError, createSessionId, type Reply, type RunTurn, type TurnRequest } from "@budgie/core";
+import { TurnEvents } from "@budgie/core/protocol";
+import { createSessionOwners, ownSessions } from "../../src/server/own-sessions.ts";
+import { throughStep } from "../../../cli/test/helpers/through-step.ts";
 
-type Place = ReturnType<typeof createPlace>;
+type Setup = ReturnType<typeof createPlace>;
 
 const NEW = { agent: "a", prompt: "x", directory: "/d" };
 
@@ -21,7 +16,7 @@ function createPlace(kept: readonly string[] = []) {
   const ended: string[] = [];
   let gate: Promise<void> = Promise.resolve();
 
-  const runTurn: RunTurn = async (request, { onProgress } = {}) => {
+  const runTurn: RunTurn = async (request, { events } = {}) => {
     asked.push(request);
     await gate;
     const sessionId = request.sessionId ?? createSessionId();
@@ -30,7 +25,7 @@ function createPlace(kept: readonly string[] = []) {
     }
     open.add(sessionId);
     if (request.directory !== NEW.directory) throw new BudgieError("INPUT_INVALID", "another directory");
-    onProgress?.({ agent: "a", runId: "r", sessionId, phase: "running", attempt: 1, sinceMs: 0 });
+    events?.emit("session", sessionId);
     if (request.prompt === "fail") throw new BudgieError("AGENT_FAILED", "no");
     return { sessionId, response: "ok" } as Reply;
   };
@@ -42,7 +37,7 @@ function createPlace(kept: readonly string[] = []) {
   });
   const addClient = () => {
     const owner = owners.addClient();
-    return { runTurn: withOwnedSessions(runTurn, owner), leave: owner.remove };
+    return { runTurn: throughStep(ownSessions(owner), runTurn), leave: owner.remove };
   };
   return { addClient, asked, ended, open, hold: (until: Promise<void>) => void (gate = until) };
 }
@@ -72,14 +67,13 @@ describe("a client's session", () => {
     expect(await idOf(one.runTurn({ ...NEW, sessionId }))).toBe(sessionId);
   });
 
-  it("belongs to its client from its first progress report, even if the turn fails", async () => {
+  it("belongs to its client once it is open, even if the turn fails", async () => {
     const { addClient } = createPlace();
     const [one, two] = [addClient(), addClient()];
-    const told: TurnProgress[] = [];
-    const onProgress = (progress: TurnProgress): void => void told.push(progress);
+    let sessionId = "";
+    const events = new TurnEvents().on("session", (id) => void (sessionId = id));
 
-    await failureOf(one.runTurn({ ...NEW, prompt: "fail" }, { onProgress }));
-    const sessionId = told[0]?.sessionId ?? "";
+    await failureOf(one.runTurn({ ...NEW, prompt: "fail" }, { events }));
 
     expect(await failureOf(two.runTurn({ ...NEW, sessionId }))).toMatchObject({ code: "SESSION_NOT_FOUND" });
     expect(await idOf(one.runTurn({ ...NEW, sessionId }))).toBe(sessionId);
@@ -149,7 +143,7 @@ describe("a kept session", () => {
 });
 
 /** Ends a client but leaves its sessions, as with `--keep-sessions`. */
-async function leaveKeeping({ open }: Place, client: { leave: () => Promise<void> }, id: string): Promise<void> {
+async function leaveKeeping({ open }: Setup, client: { leave: () => Promise<void> }, id: string): Promise<void> {
   await client.leave();
   open.add(id);
 }

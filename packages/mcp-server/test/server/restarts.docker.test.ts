@@ -1,5 +1,5 @@
 import { describeRestarts } from "./describe-restarts.ts";
-import { listTraces, openEngine } from "../helpers/engine.ts";
+import { listTraces, openEngine } from "../../../cli/test/helpers/engine.ts";
 
 describeRestarts({
   sandbox: true,

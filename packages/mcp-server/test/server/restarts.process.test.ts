@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { describeRestarts } from "./describe-restarts.ts";
-import { createBudgieUser } from "../helpers/start-budgie.ts";
+import { createBudgieUser } from "../../../cli/test/helpers/start-budgie.ts";
 
 describeRestarts({
   sandbox: false,

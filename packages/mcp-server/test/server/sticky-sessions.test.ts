@@ -11,7 +11,8 @@ import {
   type RunTurn,
   type TurnRequest,
 } from "@budgie/core";
-import { withStickySessions } from "../../src/server/sticky-sessions.ts";
+import { stickySessions } from "../../src/server/sticky-sessions.ts";
+import { throughStep } from "../../../cli/test/helpers/through-step.ts";
 
 const REPLY = {
   response: "",
@@ -33,7 +34,7 @@ const REPLY = {
 
 type Turn = { readonly request: TurnRequest; readonly end: (error?: BudgieError) => Promise<void> };
 
-describe("withStickySessions", () => {
+describe("stickySessions", () => {
   let folder: string;
   let requests: TurnRequest[];
   let fails: BudgieError[];
@@ -61,7 +62,7 @@ describe("withStickySessions", () => {
   }
 
   it("resumes the last session, which may be one that was named", async () => {
-    const sticky = withStickySessions(runTurn);
+    const sticky = throughStep(stickySessions(), runTurn);
     const first = await ask(sticky);
     const second = await ask(sticky);
     const named = await ask(sticky, { sessionId: randomUUID() });
@@ -73,7 +74,7 @@ describe("withStickySessions", () => {
   });
 
   it("begins a new session on request, and resumes that from then on", async () => {
-    const sticky = withStickySessions(runTurn);
+    const sticky = throughStep(stickySessions(), runTurn);
     const first = await ask(sticky);
     const second = await ask(sticky, { sessionId: "new" });
     const third = await ask(sticky);
@@ -84,7 +85,7 @@ describe("withStickySessions", () => {
   });
 
   it("keeps agents, directories and clients apart, and recognises a directory behind a symlink", async () => {
-    const sticky = withStickySessions(runTurn);
+    const sticky = throughStep(stickySessions(), runTurn);
     const link = join(folder, "link");
     mkdirSync(join(folder, "real"));
     symlinkSync("real", link);
@@ -93,11 +94,11 @@ describe("withStickySessions", () => {
     expect((await ask(sticky, { directory: link })).sessionId).toBe(sessionId);
     expect((await ask(sticky, { directory: folder })).sessionId).not.toBe(sessionId);
     expect((await ask(sticky, { directory: link, agent: "writer" })).sessionId).not.toBe(sessionId);
-    expect((await ask(withStickySessions(runTurn), { directory: link })).sessionId).not.toBe(sessionId);
+    expect((await ask(throughStep(stickySessions(), runTurn), { directory: link })).sessionId).not.toBe(sessionId);
   });
 
   it("replaces an expired session by a new one, with the same prompt, and reports the old one's undelivered answers", async () => {
-    const sticky = withStickySessions(runTurn);
+    const sticky = throughStep(stickySessions(), runTurn);
     const missed = [{ runId: "r", response: "late", when: "then" }];
     const first = await ask(sticky);
     fails = [new BudgieError("SESSION_NOT_FOUND", "It ended.", { report: { missed, moreMissed: 3 } })];
@@ -115,7 +116,7 @@ describe("withStickySessions", () => {
   });
 
   it("makes no third attempt", async () => {
-    const sticky = withStickySessions(runTurn);
+    const sticky = throughStep(stickySessions(), runTurn);
     await ask(sticky);
     fails = [toError("SESSION_NOT_FOUND"), toError("SESSION_NOT_FOUND")];
 
@@ -124,7 +125,7 @@ describe("withStickySessions", () => {
   });
 
   it("fails for an expired named session, says what begins a new one, and keeps its own", async () => {
-    const sticky = withStickySessions(runTurn);
+    const sticky = throughStep(stickySessions(), runTurn);
     const { sessionId } = await ask(sticky);
     fails = [toError("SESSION_NOT_FOUND")];
 
@@ -133,7 +134,7 @@ describe("withStickySessions", () => {
   });
 
   it("resumes the session after an error, unless the error ended it", async () => {
-    const sticky = withStickySessions(runTurn);
+    const sticky = throughStep(stickySessions(), runTurn);
     const id = randomUUID();
     fails = [toError("TIMED_OUT", id)];
     await expect(ask(sticky)).rejects.toMatchObject({ code: "TIMED_OUT" });
@@ -150,7 +151,8 @@ describe("withStickySessions", () => {
 
   it("begins a session for each of two simultaneous calls, and resumes that of the later call", async () => {
     const turns: Turn[] = [];
-    const sticky = withStickySessions(
+    const sticky = throughStep(
+      stickySessions(),
       (request) =>
         new Promise((resolve) => {
           const end = async (): Promise<void> =>
@@ -169,7 +171,7 @@ describe("withStickySessions", () => {
   });
 
   it("remembers a thousand, and forgets the least recently used", async () => {
-    const sticky = withStickySessions(runTurn);
+    const sticky = throughStep(stickySessions(), runTurn);
     const idOf = async (agent: string): Promise<string> => (await ask(sticky, { agent })).sessionId;
     const [a, b] = [await idOf("a"), await idOf("b")];
     for (let index = 0; index < 998; index++) await idOf(`agent ${index}`);

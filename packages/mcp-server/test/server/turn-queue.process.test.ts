@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { callForProgress } from "../mcp/connection/call-for-progress.ts";
-import { createBudgieUser, toText, waitFor } from "../helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor } from "../../../cli/test/helpers/start-budgie.ts";
 
 const GATED = "[[run: until test -e gate; do sleep 0.1; done]]";
 const ONE_AT_A_TIME = ["--max-concurrent", "1"];

@@ -5,24 +5,24 @@ import { pipeline } from "node:stream/promises";
 import type Docker from "dockerode";
 import { extract, pack, type Header, type Pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
-import { areFolders, refuseLinks, refusePlanted, type CheckedContainer } from "./check-folders.ts";
-import { timeLimit } from "../engine/time-limits.ts";
-import { SANDBOX } from "../sandbox/container-options.ts";
-import { statusOf } from "../engine/docker-errors.ts";
-import { fillNewHome } from "./fill-new-home.ts";
 import {
   foldersInHome,
   isFile,
-  toFolders,
+  listFolders,
   type ArchiveEntry,
   type ArchiveFile,
   type HomeArchive,
   type Saving,
-} from "./home-archive.ts";
-import { hasBits, MODE, readPathFacts } from "./path-stat.ts";
-import { readStart, takeStart } from "./read-home-file.ts";
-import type { SandboxUser } from "../sandbox/sandbox-user.ts";
-import { unpack } from "./put-archive.ts";
+  readStart,
+  takeStart,
+} from "@budgie/sandbox/home";
+import { SANDBOX, type SandboxUser } from "@budgie/sandbox/profile";
+import { areFolders, refuseLinks, refusePlanted, type CheckedContainer } from "./refuse-links.ts";
+import { timeLimit } from "../engine/with-timeout.ts";
+import { statusOf } from "../engine/to-budgie-error.ts";
+import { fillNewHome } from "./fill-new-home.ts";
+import { hasBits, MODE, readPathFacts } from "./path-facts.ts";
+import { unpack } from "./unpack.ts";
 
 /** The container that mounts the volumes. */
 type ArchiveContainer = CheckedContainer & {
@@ -32,11 +32,11 @@ type ArchiveContainer = CheckedContainer & {
 
 /** Opens the volumes of a session container. New files belong to `user`. */
 export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser): HomeArchive {
-  const { handle: container, lend, lookInto } = mounting;
+  const { handle: container, lend, openRoot } = mounting;
   // Unpacked at the root, an archive would meet the container's read-only file system, and on Podman end up beneath the volumes.
   const roots = ["/home/", `${SANDBOX.auth}/`];
   const put = async (into: Docker.Container, entries: readonly ArchiveEntry[]): Promise<void> => {
-    const all = toFolders(entries);
+    const all = listFolders(entries);
     const puts = roots.map(async (path) => {
       const content = entries.filter(isFile).filter((file) => file.path.startsWith(path));
       const folders = all.filter((folder) => folder.startsWith(path));
@@ -51,7 +51,7 @@ export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser)
     readFile: (path, maxBytes) => readFile(mounting, `${SANDBOX.home}/${path}`, maxBytes),
     async saveFiles(folder, names, { maxBytes, to }) {
       const paths = names.map((name) => `${folder}/${name}`);
-      await refuseLinks({ handle: container, lookInto }, new Set(paths.flatMap(foldersInHome)));
+      await refuseLinks({ handle: container, openRoot }, new Set(paths.flatMap(foldersInHome)));
       const facts = await Promise.all(paths.map((path) => readPathFacts(container, path)));
       // Checked before the transfer: the agent may have created files of any size.
       if (facts.reduce((sum, fact) => sum + (fact?.size ?? 0), 0) > maxBytes) throw tooLarge(folder, maxBytes);
@@ -59,19 +59,19 @@ export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser)
       return new Set(names.filter((_, index) => saved[index] === true));
     },
     async create(entries) {
-      if (!(await fillNewHome(container, entries, { lookInto }))) await lend((copy) => put(copy, entries));
+      if (!(await fillNewHome(container, entries, { openRoot }))) await lend((copy) => put(copy, entries));
     },
     async checkMountPoints(paths) {
       const inHome = paths.filter((path) => path.startsWith("/home/"));
       const folders = new Set(inHome.flatMap(foldersInHome));
-      await refusePlanted({ handle: container, lookInto }, [...new Set([...folders, ...inHome])], (kind, path) =>
+      await refusePlanted({ handle: container, openRoot }, [...new Set([...folders, ...inHome])], (kind, path) =>
         folders.has(path) ? kind !== "folder" : kind === "link",
       );
     },
     async write(entries) {
-      const folders = toFolders(entries);
+      const folders = listFolders(entries);
       // For a file directly in the home, the container is not worth starting.
-      await refuseLinks(folders.length > 1 ? mounting : { handle: container, lookInto }, new Set(folders));
+      await refuseLinks(folders.length > 1 ? mounting : { handle: container, openRoot }, new Set(folders));
       await put(container, entries);
     },
   };

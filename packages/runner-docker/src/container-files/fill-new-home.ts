@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
 import { lstat, mkdir, open } from "node:fs/promises";
 import type Docker from "dockerode";
-import { SANDBOX } from "../sandbox/container-options.ts";
-import { openContainerRoot, type OpenOptions } from "./container-root.ts";
-import { isFile, toFolders, type ArchiveEntry, type ArchiveFile } from "./home-archive.ts";
+import { isFile, listFolders, type ArchiveEntry, type ArchiveFile } from "@budgie/sandbox/home";
+import { SANDBOX } from "@budgie/sandbox/profile";
+import { openContainerRoot, type OpenOptions } from "./open-container-root.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
@@ -20,7 +20,7 @@ export async function fillNewHome(
   try {
     await using root = await openContainerRoot(container, options);
     if (root === undefined) return false;
-    const [, ...folders] = toFolders(entries);
+    const [, ...folders] = listFolders(entries);
     for (const top of [SANDBOX.home, SANDBOX.auth]) await checkOwn(root.path + top);
     for (const folder of folders) await makeFolder(root.path + folder);
     for (const file of entries.filter(isFile)) await writeNew(root.path + file.path, file);

@@ -1,7 +1,7 @@
 import type Docker from "dockerode";
 import { BudgieError, isHomePath } from "@budgie/core";
-import { SANDBOX } from "../sandbox/container-options.ts";
-import type { HomeArchive } from "./home-archive.ts";
+import type { HomeArchive } from "@budgie/sandbox/home";
+import { SANDBOX } from "@budgie/sandbox/profile";
 import { readHomeFile } from "./read-home-file.ts";
 
 /** The files of a session's home that budgie itself reads and writes, by their paths below it. */

@@ -1,9 +1,10 @@
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import type Docker from "dockerode";
-import { SANDBOX } from "../sandbox/container-options.ts";
-import { toDescriptorPath } from "../sandbox/mount-sources.ts";
-import { openContainerRoot } from "./container-root.ts";
+import { readStart } from "@budgie/sandbox/home";
+import { descriptorPath } from "@budgie/sandbox/mounts";
+import { SANDBOX } from "@budgie/sandbox/profile";
+import { openContainerRoot } from "./open-container-root.ts";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -29,26 +30,9 @@ export async function readHomeFile(
 }
 
 async function openIn(folder: FileHandle, [name = "", ...rest]: readonly string[]): Promise<FileHandle> {
-  const path = `${toDescriptorPath(folder)}/${name}`;
+  const path = `${descriptorPath(folder)}/${name}`;
   // Without O_NONBLOCK, opening a pipe would wait for a writer.
   if (rest.length === 0) return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   await using child = await open(path, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);
   return await openIn(child, rest);
-}
-
-/** Reads the first `maxBytes` of a source, and ignores the rest. */
-export async function readStart(source: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of takeStart(source, maxBytes)) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-/** Yields the first `maxBytes` of a source, chunk by chunk. */
-export async function* takeStart(source: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
-  let room = maxBytes;
-  for await (const chunk of source) {
-    yield chunk.subarray(0, room);
-    room -= Math.min(room, chunk.length);
-    if (room === 0) break;
-  }
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
-import type { EngineAddress } from "./find-engine.ts";
-import { requestEngine } from "./engine-http.ts";
+import type { EngineAddress } from "./find-endpoints.ts";
+import { requestEngine } from "./request-engine.ts";
 
 const ATTACH_LIMIT_MS = 15_000;
 const UPGRADE = { Connection: "Upgrade", Upgrade: "tcp", "Content-Length": 0 };
@@ -34,14 +34,14 @@ export function attach(address: EngineAddress, containerId: string): Promise<Dup
 }
 
 async function readRefusal(response: IncomingMessage): Promise<Error> {
-  const message = toMessage(await text(response));
+  const message = parseMessage(await text(response));
   return Object.assign(new Error(`it would not attach to a container: ${message}`), {
     statusCode: response.statusCode,
   });
 }
 
 /** Returns the engine's message. Docker reports a missing container as plain text, and all other errors as JSON. */
-function toMessage(said: string): string {
+function parseMessage(said: string): string {
   try {
     return (JSON.parse(said) as { readonly message?: string }).message ?? said;
   } catch {

@@ -3,11 +3,11 @@ import type Docker from "dockerode";
 import type { ContainerCreateOptions, MountSettings } from "dockerode";
 import pLimit from "p-limit";
 import { BudgieError } from "@budgie/core";
-import { isNameTaken } from "./docker-errors.ts";
+import { isNameTaken } from "./to-budgie-error.ts";
 import type { Engine } from "./engine.ts";
-import { findMade, findOwn, type OwnPlace } from "./find-container.ts";
+import { findMade, findOwn, type OwnPlace } from "./find-own.ts";
 import { removeContainer } from "./remove-container.ts";
-import { ENDING_LIMIT_MS, timeLimit } from "./time-limits.ts";
+import { ENDING_LIMIT_MS, timeLimit } from "./with-timeout.ts";
 
 // Podman before 4.8 locks a new container's volumes in any order: creating two containers with the same volumes at once deadlocks the whole
 // engine. https://github.com/containers/podman/pull/20329
@@ -70,10 +70,10 @@ export function withPodmanBinds(options: ContainerCreateOptions): ContainerCreat
   const mounts = options.HostConfig?.Mounts ?? [];
   const odd = mounts.filter(({ Source, Target }) => /[",]/.test(Source + Target));
   const Mounts = mounts.filter((mount) => !odd.includes(mount));
-  return { ...options, HostConfig: { ...options.HostConfig, Mounts, Binds: odd.map(toBind) } };
+  return { ...options, HostConfig: { ...options.HostConfig, Mounts, Binds: odd.map(formatBind) } };
 }
 
-function toBind({ ReadOnly, Source, Target }: MountSettings): string {
+function formatBind({ ReadOnly, Source, Target }: MountSettings): string {
   if (!/:/.test(Source + Target)) return `${Source}:${Target}:${ReadOnly === true ? "ro" : "rw"}`;
   throw new BudgieError(
     "WORKSPACE_INVALID",

@@ -2,18 +2,18 @@ import { createRequire } from "node:module";
 import type Docker from "dockerode";
 import type { DockerOptions } from "dockerode";
 import { BudgieError } from "@budgie/core";
-import { API_LIMIT_MS } from "./time-limits.ts";
-import { getJson } from "./engine-http.ts";
+import type { EngineUsers } from "@budgie/sandbox/profile";
+import { API_LIMIT_MS } from "./with-timeout.ts";
+import { getJson } from "./request-engine.ts";
 import {
-  toEngineProtections,
-  toUlimits,
-  toUsers,
+  listEngineProtections,
+  judgeUlimits,
+  findUsers,
   type EngineInfo,
-  type EngineUsers,
   type EngineProtection,
-} from "./engine-protections.ts";
+} from "./engine-protection.ts";
 import { createPendingRemovals, type PendingRemovals } from "./pending-removals.ts";
-import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-engine.ts";
+import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-endpoints.ts";
 
 /** A container engine that answered. */
 export type Engine = {
@@ -62,10 +62,10 @@ export async function connectEngine(
       return await probing;
     } catch (error) {
       if (error instanceof BudgieError) throw error;
-      problems.push(`${endpoint.url} (from ${endpoint.foundBy}): ${toReason(error)}`);
+      problems.push(`${endpoint.url} (from ${endpoint.foundBy}): ${formatReason(error)}`);
     }
   }
-  throw new BudgieError("RUNNER_UNAVAILABLE", toAdvice(problems, usualSockets(env, home)));
+  throw new BudgieError("RUNNER_UNAVAILABLE", formatAdvice(problems, usualSockets(env, home)));
 }
 
 type Version = {
@@ -111,8 +111,8 @@ async function probe(endpoint: Endpoint): Promise<Engine> {
     ...toMachine(info),
     rootDir: info.DockerRootDir ?? "",
     runtimes: Object.keys(info.Runtimes ?? {}).toSorted(),
-    users: toUsers(info),
-    protections: [...toEngineProtections(info), ...toUlimits(named)],
+    users: findUsers(info),
+    protections: [...listEngineProtections(info), ...judgeUlimits(named)],
   };
 }
 
@@ -147,12 +147,12 @@ const REASONS: Readonly<Record<string, string>> = {
   ABORT_ERR: `no answer within ${API_LIMIT_MS / 1000} s`,
 };
 
-function toReason(error: unknown): string {
+function formatReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return REASONS[code ?? ""] ?? message;
 }
 
-function toAdvice(problems: readonly string[], sockets: readonly string[]): string {
+function formatAdvice(problems: readonly string[], sockets: readonly string[]): string {
   const remedy = `Start Docker or Podman, or set DOCKER_HOST.`;
   if (problems.length === 0) return `No container engine was found at ${sockets.join(", ")}. ${remedy}`;
   return `Cannot reach a container engine at ${problems.join("; ")}. ${remedy}`;

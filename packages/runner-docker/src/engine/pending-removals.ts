@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError } from "@budgie/core";
-import { hasNoAnswer, toBudgieError } from "./docker-errors.ts";
+import { hasNoAnswer, toBudgieError } from "./to-budgie-error.ts";
 
 /** The removals of containers and volumes from an engine, which are retried while it does not answer. */
 export type PendingRemovals = {
@@ -59,14 +59,14 @@ export function createPendingRemovals(times: RemovalTimes = TIMES): PendingRemov
       trust();
     } catch (error) {
       suspect(error);
-      throw toUnverified(error);
+      throw unverifiedError(error);
     }
   }
 
   async function first(attempt: Attempt): Promise<void> {
     const isSilent = silent !== undefined && performance.now() < silent.until;
     // The final attempt is made even if the engine was silent.
-    if (isSilent && !closing.signal.aborted) throw toUnverified(silent?.cause);
+    if (isSilent && !closing.signal.aborted) throw unverifiedError(silent?.cause);
     await attemptNow(attempt);
   }
 
@@ -113,7 +113,7 @@ const UNVERIFIED =
   `if budgie ends first, "budgie gc" removes it.`;
 
 /** Returns the error of a stop or a removal that the engine did not confirm. */
-export function toUnverified(cause: unknown): unknown {
+export function unverifiedError(cause: unknown): unknown {
   const translated = toBudgieError(cause, "");
   if (!(translated instanceof BudgieError) || translated.message.endsWith(UNVERIFIED)) return translated;
   return new BudgieError("RUNNER_UNAVAILABLE", translated.message + UNVERIFIED, { cause });

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
-import { ENDING_LIMIT_MS, timeLimit } from "./time-limits.ts";
-import { ignoreMissing, isEnding, statusOf } from "./docker-errors.ts";
+import { ENDING_LIMIT_MS, timeLimit } from "./with-timeout.ts";
+import { ignoreMissing, isEnding, statusOf } from "./to-budgie-error.ts";
 
 /** Removes a container with the anonymous volumes of its image, and confirms that it is gone. */
 export async function removeContainer(container: Docker.Container): Promise<void> {

@@ -1,7 +1,8 @@
+import { join } from "node:path";
 import type { Readable } from "node:stream";
-import type Docker from "dockerode";
 import { connectEngine } from "../engine/engine.ts";
-import type { HostEnvironment } from "../engine/find-engine.ts";
+import type { HostEnvironment } from "../engine/find-endpoints.ts";
+import { followBuild } from "./follow-build.ts";
 
 export type BuildOptions = {
   /** The image's name */
@@ -10,6 +11,8 @@ export type BuildOptions = {
   readonly contextDir: string;
   /** The Dockerfile's name in that folder */
   readonly dockerfile: string;
+  /** Certificates in PEM that the build's steps trust besides the public ones; the image does not trust them */
+  readonly certificates?: string | undefined;
   readonly buildArgs: Readonly<Record<string, string>>;
   /** The network of the build's containers, such as `host`; default the engine's own */
   readonly network?: string | undefined;
@@ -18,8 +21,6 @@ export type BuildOptions = {
   /** Called with each line that the build prints */
   readonly onProgress: (line: string) => void;
 };
-
-type BuildEvent = { readonly stream?: string; readonly error?: string; readonly status?: string };
 
 /** The id of a built image, or the last error of a build that failed. */
 export type Built =
@@ -30,47 +31,31 @@ export type Built =
 export async function buildSandboxImage(options: BuildOptions): Promise<Built> {
   const { docker } = await connectEngine(options.hostEnv, options.home);
   // Imported late: a server never needs it.
-  const { pack } = await import("tar-fs");
-  const { buildArgs, dockerfile, network, tag } = options;
+  const [{ pack }, { trustInBuild }] = await Promise.all([import("tar-fs"), import("./trust-in-build.ts")]);
+  const { certificates, contextDir, dockerfile, network, tag } = options;
+  const trust = certificates === undefined ? undefined : trustInBuild(certificates, join(contextDir, dockerfile));
+  const buildArgs = { ...trust?.buildArgs, ...options.buildArgs };
+  const added = Object.entries(trust?.files ?? {});
   // The checkout's times and owners would defeat the engine's cache.
-  const context = pack(options.contextDir, {
+  const plain = { uid: 0, gid: 0, mtime: new Date(0) };
+  const context = pack(contextDir, {
     entries: [dockerfile, "docker"],
-    map: (header) => Object.assign(header, { uid: 0, gid: 0, mtime: new Date(0) }),
+    ignore: (path) => added.some(([name]) => join(contextDir, name) === path),
+    map: (header) => Object.assign(header, plain),
+    finalize: false,
+    finish(archive) {
+      for (const [name, text] of added) archive.entry({ name, mode: 0o644, ...plain }, text);
+      archive.finalize();
+    },
   });
   const place = network === undefined ? {} : { networkmode: network };
-  const how = { t: tag, dockerfile, buildargs: { ...buildArgs }, rm: true, forcerm: true, ...place };
+  const how = { t: tag, dockerfile, buildargs: buildArgs, rm: true, forcerm: true, ...place };
   try {
     const stream = await docker.buildImage(context as unknown as NodeJS.ReadableStream, how);
-    const failure = await follow(docker, stream as Readable, options.onProgress);
+    const failure = await followBuild(docker, stream as Readable, options.onProgress);
     if (failure !== undefined) return { failure: failure.trim() };
     return { imageId: (await docker.getImage(tag).inspect()).Id };
   } catch (cause) {
     return { failure: (cause instanceof Error ? cause.message : String(cause)).trim() };
   }
-}
-
-/** Follows the build to its end, and returns its error. A failed build ends its stream without an error: only the last event reports it. */
-async function follow(
-  docker: Docker,
-  stream: Readable,
-  onProgress: BuildOptions["onProgress"],
-): Promise<string | undefined> {
-  let begun = "";
-  const tell = (text: string): void => {
-    const lines = (begun + text).split("\n");
-    begun = lines.pop() ?? "";
-    for (const line of lines.map((each) => each.trimEnd())) if (line !== "") onProgress(line);
-  };
-  const events = await new Promise<readonly BuildEvent[]>((resolve, reject) => {
-    docker.modem.followProgress(
-      stream,
-      (error: Error | null, all: BuildEvent[]) => (error ? reject(error) : resolve(all)),
-      (event: BuildEvent) => {
-        // An event contains several lines of a command's output, or a part of one.
-        tell(event.stream ?? `${event.status ?? ""}\n`);
-      },
-    );
-  });
-  tell("\n");
-  return events.find((event) => event.error !== undefined)?.error;
 }

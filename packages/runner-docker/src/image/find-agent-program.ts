@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { BudgieError, createSessionId, type Owner, type OwnerRecord } from "@budgie/core";
+import { BudgieError, createSessionId, type Owner } from "@budgie/core";
+import type { OwnerRecord } from "@budgie/core/owners";
+import type { SandboxUser } from "@budgie/sandbox/profile";
 import { createContainer } from "../engine/create-container.ts";
-import { translated } from "../engine/docker-errors.ts";
+import { translated } from "../engine/to-budgie-error.ts";
 import type { Engine } from "../engine/engine.ts";
-import { toLabels } from "../engine/labels.ts";
+import { toLabels } from "../engine/to-labels.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 import { toIdleContainer } from "../sandbox/container-options.ts";
-import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 import type { SandboxImage } from "./find-image.ts";
 import { findProgram } from "./find-program.ts";
 

@@ -1,9 +1,10 @@
 import { posix } from "node:path";
 import { BudgieError } from "@budgie/core";
-import { timeLimit } from "../engine/time-limits.ts";
-import { imageNotFound, statusOf, toBudgieError } from "../engine/docker-errors.ts";
-import type { Endpoint } from "../engine/find-engine.ts";
-import { getJson } from "../engine/engine-http.ts";
+import { timeLimit } from "../engine/with-timeout.ts";
+import { imageNotFound, statusOf, toBudgieError } from "../engine/to-budgie-error.ts";
+import type { Endpoint } from "../engine/find-endpoints.ts";
+import { getJson } from "../engine/request-engine.ts";
+import { parseImageTools } from "./parse-image-tools.ts";
 
 /** An image on the engine. */
 export type SandboxImage = {
@@ -16,11 +17,15 @@ export type SandboxImage = {
   readonly path: string;
   /** The paths that its configuration declares as volumes, normalized */
   readonly volumes: readonly string[];
+  /** The tools that its label names */
+  readonly tools: readonly string[];
+  /** The names of its variables that would direct an agent, or the programs that it starts */
+  readonly strayVariables: readonly string[];
   /** True if its configuration is like that of the original's Dockerfile, in whose images only root could reach the agents' program */
   readonly isLikeOriginals: boolean;
 };
 
-type Facts = {
+type InspectedImage = {
   readonly Id: string;
   readonly Created: string;
   readonly Os?: string;
@@ -30,6 +35,7 @@ type Facts = {
     readonly WorkingDir?: string;
     readonly Env?: readonly string[] | null;
     readonly Volumes?: Readonly<Record<string, unknown>> | null;
+    readonly Labels?: Readonly<Record<string, unknown>> | null;
   };
 };
 
@@ -51,17 +57,25 @@ export async function findImage({ endpoint }: { readonly endpoint: Endpoint }, n
     platform: `${facts.Os ?? "unknown"}/${facts.Architecture ?? "unknown"}`,
     path: path ?? USUAL_PATH,
     volumes,
+    tools: parseImageTools(facts.Config?.Labels),
+    strayVariables: findStrayVariables(facts),
     isLikeOriginals: isLikeOriginals(facts),
   };
 }
 
-function isLikeOriginals({ Config }: Facts): boolean {
+/** Returns the names of variables for Kiro, for the dynamic linker, for every Node, and for a network that the sandbox does not have. */
+function findStrayVariables({ Config }: InspectedImage): readonly string[] {
+  const names = (Config?.Env ?? []).map((variable) => variable.split("=", 1)[0] ?? "");
+  return names.filter((name) => /^(?:KIRO_|LD_)|^NODE_OPTIONS$|_PROXY$/i.test(name));
+}
+
+function isLikeOriginals({ Config }: InspectedImage): boolean {
   return Config?.WorkingDir === "/workspace" && Config.Entrypoint?.join(" ") === "/entrypoint.sh";
 }
 
-async function inspectImage({ address }: Endpoint, name: string): Promise<Facts> {
+async function inspectImage({ address }: Endpoint, name: string): Promise<InspectedImage> {
   try {
-    return await getJson<Facts>(address, `/images/${encodeURI(name)}/json`, timeLimit().abortSignal);
+    return await getJson<InspectedImage>(address, `/images/${encodeURI(name)}/json`, timeLimit().abortSignal);
   } catch (error) {
     // 400: the name is invalid.
     throw [400, 404].includes(statusOf(error) ?? 0) ? imageNotFound(name, error) : toBudgieError(error, name);

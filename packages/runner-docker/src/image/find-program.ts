@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 import type Docker from "dockerode";
-import { SANDBOX } from "../sandbox/container-options.ts";
-import { foldersOf, hasBits, MODE, readPathFacts } from "../container-files/path-stat.ts";
-import type { SandboxUser } from "../sandbox/sandbox-user.ts";
+import { foldersOf } from "@budgie/sandbox/home";
+import { SANDBOX, type SandboxUser } from "@budgie/sandbox/profile";
+import { hasBits, MODE, readPathFacts } from "../container-files/path-facts.ts";
 
 export type ProgramQuestion = {
   /** A name, or an absolute path */
@@ -19,7 +19,7 @@ export type ProgramQuestion = {
 export async function findProgram(container: Docker.Container, question: ProgramQuestion): Promise<string> {
   const { user } = question;
   let unusable: Error | undefined;
-  for (const candidate of toCandidates(question)) {
+  for (const candidate of listCandidates(question)) {
     const file = isAgents(candidate) ? undefined : await follow(container, candidate);
     if (file === undefined || isAgents(file.path)) throw planted(question, candidate);
     // A shell continues with the next folder of the PATH.
@@ -33,7 +33,7 @@ export async function findProgram(container: Docker.Container, question: Program
   throw unusable ?? missing(question);
 }
 
-function toCandidates({ path, program }: ProgramQuestion): readonly string[] {
+function listCandidates({ path, program }: ProgramQuestion): readonly string[] {
   return program.includes("/") ? [program] : path.split(":").map((folder) => posix.join(folder, program));
 }
 

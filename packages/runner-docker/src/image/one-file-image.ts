@@ -4,11 +4,11 @@ import { buffer, text } from "node:stream/consumers";
 import type Docker from "dockerode";
 import { pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
-import { timeLimit } from "../engine/time-limits.ts";
-import { statusOf, toBudgieError } from "../engine/docker-errors.ts";
+import type { SandboxUser } from "@budgie/sandbox/profile";
+import { timeLimit } from "../engine/with-timeout.ts";
+import { statusOf, toBudgieError } from "../engine/to-budgie-error.ts";
 import type { Engine } from "../engine/engine.ts";
-import { getJson } from "../engine/engine-http.ts";
-import type { SandboxUser } from "../sandbox/sandbox-user.ts";
+import { getJson } from "../engine/request-engine.ts";
 
 /** An image of one program. */
 export type OneFileImage = {
@@ -33,7 +33,7 @@ const LABEL = "dev.budgie.content";
  * import of the same content would leave another image behind.
  */
 export async function ensureOneFileImage(engine: ImageEngine, image: OneFileImage): Promise<string> {
-  const saved = await toSaved(image);
+  const saved = await buildSaved(image);
   try {
     const found = await findSaved(engine, saved);
     if (found !== undefined) return found;
@@ -52,9 +52,9 @@ type SavedImage = {
   readonly config: Buffer;
 };
 
-async function toSaved({ architecture, content, folders, name, path }: OneFileImage): Promise<SavedImage> {
-  const layer = await toTar({ [path.slice(1)]: content }, folders);
-  const toConfig = (label: string): Buffer =>
+async function buildSaved({ architecture, content, folders, name, path }: OneFileImage): Promise<SavedImage> {
+  const layer = await packTar({ [path.slice(1)]: content }, folders);
+  const buildConfig = (label: string): Buffer =>
     Buffer.from(JSON.stringify({ ...facts, config: { ...config, Labels: { [LABEL]: label } } }));
   const created = new Date(0).toISOString();
   const config = { Entrypoint: [path], User: "65534:65534" };
@@ -66,14 +66,21 @@ async function toSaved({ architecture, content, folders, name, path }: OneFileIm
     history: [{ created, created_by: "budgie" }],
   };
   // The label is the hash of the layer and of the rest of the configuration.
-  const label = sha256(toConfig(""));
-  return { tag: `${name}:${label.slice(0, 12)}`, label, layer, config: toConfig(label) };
+  const label = sha256(buildConfig(""));
+  return { tag: `${name}:${label.slice(0, 12)}`, label, layer, config: buildConfig(label) };
 }
 
 async function findSaved({ endpoint }: ImageEngine, { label, tag }: SavedImage): Promise<string | undefined> {
-  type Facts = { readonly Id: string; readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null } };
+  type InspectedImage = {
+    readonly Id: string;
+    readonly Config?: { readonly Labels?: Readonly<Record<string, string>> | null };
+  };
   try {
-    const { Config, Id } = await getJson<Facts>(endpoint.address, `/images/${tag}/json`, timeLimit().abortSignal);
+    const { Config, Id } = await getJson<InspectedImage>(
+      endpoint.address,
+      `/images/${tag}/json`,
+      timeLimit().abortSignal,
+    );
     return Config?.Labels?.[LABEL] === label ? Id : undefined;
   } catch (error) {
     if (statusOf(error) === 404) return undefined;
@@ -84,7 +91,7 @@ async function findSaved({ endpoint }: ImageEngine, { label, tag }: SavedImage):
 /** Loads an image in the format of `docker save`, which every engine reads. Returns the engine's error, if any. */
 async function load(docker: Docker, { config, layer, tag }: SavedImage): Promise<string | undefined> {
   const manifest = [{ Config: "config.json", RepoTags: [tag], Layers: ["layer.tar"] }];
-  const archive = await toTar({
+  const archive = await packTar({
     "config.json": config,
     "layer.tar": layer,
     "manifest.json": Buffer.from(JSON.stringify(manifest)),
@@ -95,7 +102,7 @@ async function load(docker: Docker, { config, layer, tag }: SavedImage): Promise
 }
 
 /** Packs files and folders into an archive. Equal input gives equal bytes. */
-function toTar(files: Readonly<Record<string, Buffer>>, folders?: OneFileImage["folders"]): Promise<Buffer> {
+function packTar(files: Readonly<Record<string, Buffer>>, folders?: OneFileImage["folders"]): Promise<Buffer> {
   const archive = pack();
   for (const path of folders?.paths ?? []) {
     archive.entry({ name: path.slice(1), type: "directory", mode: 0o700, ...folders?.owner, mtime: new Date(0) });

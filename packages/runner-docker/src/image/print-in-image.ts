@@ -1,17 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { PassThrough } from "node:stream";
-import { BudgieError, readBounded, type Command, type OwnerRecord } from "@budgie/core";
+import { BudgieError, type Command } from "@budgie/core";
+import type { OwnerRecord } from "@budgie/core/owners";
+import { readBounded } from "@budgie/core/protocol";
+import type { SandboxUser } from "@budgie/sandbox/profile";
 import { attach } from "../engine/attach.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { demultiplex } from "../engine/demultiplex.ts";
-import { toBudgieError } from "../engine/docker-errors.ts";
+import { toBudgieError } from "../engine/to-budgie-error.ts";
 import type { Engine } from "../engine/engine.ts";
-import { toLabels } from "../engine/labels.ts";
+import { toLabels } from "../engine/to-labels.ts";
 import { removeContainer } from "../engine/remove-container.ts";
-import { timeLimit, withTimeout } from "../engine/time-limits.ts";
+import { timeLimit, withTimeout } from "../engine/with-timeout.ts";
 import { toPrintingContainer } from "../sandbox/container-options.ts";
-import { ensureSeccomp } from "../sandbox/seccomp-profile.ts";
-import type { SandboxUser } from "../sandbox/sandbox-user.ts";
+import { ensureSeccomp } from "../sandbox/ensure-seccomp.ts";
 import type { SandboxImage } from "./find-image.ts";
 
 export type Printing = {

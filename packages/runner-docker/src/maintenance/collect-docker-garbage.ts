@@ -1,8 +1,9 @@
 import type { GcItem, GcPolicy, GcReport, Owner } from "@budgie/core";
 import { connectEngine } from "../engine/engine.ts";
-import type { HostEnvironment } from "../engine/find-engine.ts";
+import type { HostEnvironment } from "../engine/find-endpoints.ts";
 import { collect, collectGarbage, createReport } from "./collect-garbage.ts";
-import { findLegacyVolumes } from "./legacy-volumes.ts";
+import { findLegacyVolumes } from "./find-legacy-volumes.ts";
+import { removeProjectImages } from "./remove-project-images.ts";
 
 export type CollectOptions = {
   readonly owner: Owner;
@@ -12,6 +13,8 @@ export type CollectOptions = {
   readonly policy: GcPolicy;
   /** Also removes the volumes that the original program, in Go, left */
   readonly legacy?: boolean | undefined;
+  /** The ids of the images of projects that stay; default: all of them */
+  readonly keepImages?: readonly string[] | undefined;
 };
 
 export type CollectReport = GcReport & {
@@ -21,19 +24,19 @@ export type CollectReport = GcReport & {
 
 /** Removes the garbage of dead owners from the user's engine; needs no image. Throws `RUNNER_UNAVAILABLE` if there is no engine. */
 export async function collectDockerGarbage(options: CollectOptions): Promise<CollectReport> {
-  const { legacy = false, owner, policy, stateDir } = options;
+  const { keepImages: keep, legacy = false, owner, policy, stateDir } = options;
   const { docker } = await connectEngine(options.hostEnv, options.home);
   const ours = await collectGarbage(docker, owner, { ...policy, stateDir });
   const volumes = await findLegacyVolumes(docker);
-  if (!legacy) return { ...ours, legacy: volumes.map(({ item }) => item) };
   const report = createReport();
-  for (const volume of volumes) {
+  if (keep !== undefined) await removeProjectImages(docker, report, { keep, policy, stateDir });
+  for (const volume of legacy ? volumes : []) {
     await collect(volume, { report, why: volume.reasonToKeep(policy), dryRun: policy.dryRun });
   }
   return {
     removed: [...ours.removed, ...report.removed],
     kept: [...ours.kept, ...report.kept],
     failed: [...ours.failed, ...report.failed],
-    legacy: [],
+    legacy: legacy ? [] : volumes.map(({ item }) => item),
   };
 }

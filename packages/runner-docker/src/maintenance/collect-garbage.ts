@@ -1,9 +1,10 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type Docker from "dockerode";
-import type { GcItem, GcPolicy, GcReport, Owner, OwnerRecord } from "@budgie/core";
-import { toSocketsFolder } from "../proxy/host-proxy.ts";
-import { findLabelledThings, type LabelledThing } from "./find-labelled.ts";
+import type { GcItem, GcPolicy, GcReport, Owner } from "@budgie/core";
+import type { OwnerRecord } from "@budgie/core/owners";
+import { socketsFolder } from "../proxy/host-proxy-sockets.ts";
+import { findLabelledThings, type LabelledThing } from "./find-labelled-things.ts";
 import { createGarbageRules } from "./garbage-rules.ts";
 
 export type DockerGcPolicy = GcPolicy & {
@@ -69,18 +70,18 @@ async function clearOwners(
     isDead: !left.has(record.instance) && (await owner.stateOf(record, place)) === "dead",
   }));
   const owners = await Promise.all(states);
-  const inUse = new Set(owners.flatMap(({ isDead, record }) => (isDead ? [] : toFolders(stateDir, record))));
+  const inUse = new Set(owners.flatMap(({ isDead, record }) => (isDead ? [] : listFolders(stateDir, record))));
   for (const { isDead, record } of owners) {
     if (!isDead) continue;
     // Anyone with access to the engine can write labels, even with the name of a live owner.
-    const folders = toFolders(stateDir, record).filter((folder) => !inUse.has(folder));
+    const folders = listFolders(stateDir, record).filter((folder) => !inUse.has(folder));
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
     await owner.clear(record);
   }
 }
 
 /** Lists an owner's folders: its proxy sockets, and copies of the login that a killed budgie left. */
-function toFolders(stateDir: string, { instance }: OwnerRecord): readonly string[] {
+function listFolders(stateDir: string, { instance }: OwnerRecord): readonly string[] {
   if (!/^[0-9a-f-]{36}$/.test(instance)) return [];
-  return [join(stateDir, "scratch", instance), toSocketsFolder(stateDir, instance)];
+  return [join(stateDir, "scratch", instance), socketsFolder(stateDir, instance)];
 }

@@ -1,28 +1,19 @@
 import { dirname } from "node:path";
-import {
-  isSessionId,
-  toReasonToKeep,
-  type GcPolicy,
-  type GcSubject,
-  type Owner,
-  type OwnerRecord,
-  type OwnerState,
-  type RecordPlace,
-  type SessionUse,
-} from "@budgie/core";
-import type { LabelledThing } from "./find-labelled.ts";
-import type { LabelFacts } from "../engine/labels.ts";
+import { isSessionId, findReasonToKeep, type GcPolicy, type GcSubject, type Owner, type LastUse } from "@budgie/core";
+import type { OwnerRecord, OwnerState, RecordPlace } from "@budgie/core/owners";
+import type { LabelledThing } from "./find-labelled-things.ts";
+import type { LabelFacts } from "../engine/to-labels.ts";
 
 /** Returns the reason to keep a container or volume; `undefined` if it may be removed. */
 export type GarbageRules = (facts: LabelFacts) => Promise<string | undefined>;
 
-type Place = { readonly owner: Owner; readonly policy: GcPolicy };
+type RulesOptions = { readonly owner: Owner; readonly policy: GcPolicy };
 
 /** Creates the rules for what was found on an engine. Each owner's state is read once; records that differ count as different owners. */
-export function createGarbageRules(things: readonly LabelledThing[], { owner, policy }: Place): GarbageRules {
+export function createGarbageRules(things: readonly LabelledThing[], { owner, policy }: RulesOptions): GarbageRules {
   const leases = new Set(things.filter(isLease).map(({ facts }) => facts.owner.instance));
   const kept = new Set(things.filter(({ facts }) => facts.keepMs > 0).map(({ facts }) => facts.session));
-  const youngest = toYoungest(things);
+  const youngest = findYoungest(things);
   const asked = new Map<string, Promise<OwnerState>>();
 
   function stateOf(record: OwnerRecord, place: RecordPlace): Promise<OwnerState> {
@@ -34,13 +25,13 @@ export function createGarbageRules(things: readonly LabelledThing[], { owner, po
   }
 
   /** Returns true if no call ever took a session that was made ahead. Another state directory's register could hold it. */
-  function isUnused({ isAhead, owner: { lock } }: LabelFacts, use: SessionUse | undefined): boolean {
+  function isUnused({ isAhead, owner: { lock } }: LabelFacts, use: LastUse | undefined): boolean {
     if (!isAhead || use !== undefined || policy.sessions === undefined) return false;
     return dirname(lock) === dirname(owner.record.lock);
   }
 
-  function keepMsOf(facts: LabelFacts, use: SessionUse | undefined): number {
-    return isUnused(facts, use) ? 0 : toKeepMs(facts, use);
+  function keepMsOf(facts: LabelFacts, use: LastUse | undefined): number {
+    return isUnused(facts, use) ? 0 : findKeepMs(facts, use);
   }
 
   async function loadSubject(facts: LabelFacts): Promise<GcSubject> {
@@ -58,12 +49,12 @@ export function createGarbageRules(things: readonly LabelledThing[], { owner, po
 
   return async (facts) => {
     if (facts.owner.instance === "" && policy.force !== true) return "its labels do not say whose it is";
-    return toReasonToKeep(await loadSubject(facts), policy);
+    return findReasonToKeep(await loadSubject(facts), policy);
   };
 }
 
 /** Returns the keep time. The creator's labels do not change when another owner resumes the session with a longer one. */
-function toKeepMs({ keepMs }: LabelFacts, use: SessionUse | undefined): number {
+function findKeepMs({ keepMs }: LabelFacts, use: LastUse | undefined): number {
   return keepMs === 0 ? 0 : (use?.keepMs ?? keepMs);
 }
 
@@ -73,7 +64,7 @@ function isLease({ facts: { role }, isRunning }: LabelledThing): boolean {
 }
 
 /** Returns the latest creation time by session: its containers and volumes are removed together. */
-function toYoungest(things: readonly LabelledThing[]): ReadonlyMap<string, number> {
+function findYoungest(things: readonly LabelledThing[]): ReadonlyMap<string, number> {
   const youngest = new Map<string, number>();
   for (const { facts } of things) {
     const group = toGroup(facts);
@@ -86,6 +77,6 @@ function toGroup({ owner: { instance }, session }: LabelFacts): string {
   return `${instance} ${session}`;
 }
 
-async function findUse({ session }: LabelFacts, { sessions }: GcPolicy): Promise<SessionUse | undefined> {
+async function findUse({ session }: LabelFacts, { sessions }: GcPolicy): Promise<LastUse | undefined> {
   return isSessionId(session) ? sessions?.(session) : undefined;
 }

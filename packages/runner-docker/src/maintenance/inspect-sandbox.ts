@@ -1,13 +1,14 @@
-import { BudgieError, type OwnerRecord, type Runner } from "@budgie/core";
+import { BudgieError, type Runner } from "@budgie/core";
+import type { OwnerRecord } from "@budgie/core/owners";
+import type { Login, LoginFacts } from "@budgie/sandbox/login";
+import { type Caller, chooseSandboxUser, listUserNotices } from "@budgie/sandbox/profile";
 import { checkRuntime } from "../engine/check-runtime.ts";
-import type { EngineProtection } from "../engine/engine-protections.ts";
+import type { EngineProtection } from "../engine/engine-protection.ts";
 import { connectEngine, type Engine } from "../engine/engine.ts";
-import type { HostEnvironment } from "../engine/find-engine.ts";
+import type { HostEnvironment } from "../engine/find-endpoints.ts";
 import { findImage, type SandboxImage } from "../image/find-image.ts";
 import { findAgentProgram } from "../image/find-agent-program.ts";
 import { printInImage } from "../image/print-in-image.ts";
-import type { Login, LoginFacts } from "../login/login.ts";
-import { type Caller, toSandboxUser, toUserNotices } from "../sandbox/sandbox-user.ts";
 
 export type InspectOptions = {
   readonly image: string;
@@ -64,7 +65,7 @@ export async function inspectSandbox(options: InspectOptions): Promise<SandboxFa
     print: runtime?.ok === false ? undefined : print,
     runtime,
     login,
-    notices: toUserNotices(caller, engine.ok ? engine.facts.users : "same"),
+    notices: listUserNotices(caller, engine.ok ? engine.facts.users : "same"),
   };
 }
 
@@ -83,7 +84,7 @@ async function inspectImage(
   const { facts } = engine;
   const image = await attempt(() => findImage(facts, name));
   if (!image.ok) return { image, program: { ok: false, problem: "there is no image to look into" }, print: undefined };
-  const place = { image: image.facts, owner, user: toSandboxUser(caller, facts.users) };
+  const place = { image: image.facts, owner, user: chooseSandboxUser(caller, facts.users) };
   const found = await attempt(async () => ({ path: await findAgentProgram(facts, { ...place, program }) }));
   const print: Runner["print"] = (command) => printInImage(facts, { ...place, command, stateDir, runtime });
   return { image, program: found, print: found.ok ? print : undefined };

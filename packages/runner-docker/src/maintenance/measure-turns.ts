@@ -1,12 +1,15 @@
 import type Docker from "dockerode";
 import type { ContainerStats } from "dockerode";
-import type { TurnUse } from "@budgie/core";
-import { parseLabels } from "../engine/labels.ts";
-import { statusOf } from "../engine/docker-errors.ts";
-import { timeLimit } from "../engine/time-limits.ts";
+import type { ResourceUse } from "@budgie/core";
+import { parseLabels } from "../engine/to-labels.ts";
+import { statusOf } from "../engine/to-budgie-error.ts";
+import { timeLimit } from "../engine/with-timeout.ts";
 
 /** Measures the containers of the running turns of these sessions. */
-export async function measureTurns(docker: Docker, sessions: readonly string[]): Promise<ReadonlyMap<string, TurnUse>> {
+export async function measureTurns(
+  docker: Docker,
+  sessions: readonly string[],
+): Promise<ReadonlyMap<string, ResourceUse>> {
   const filters = { label: ["dev.budgie=1", "dev.budgie.role=turn"], status: ["running"] };
   const containers = await docker.listContainers({ filters, ...timeLimit() });
   const measured = containers.map(async ({ Id, Labels }) => {
@@ -18,10 +21,10 @@ export async function measureTurns(docker: Docker, sessions: readonly string[]):
 }
 
 /** Takes one sample; the engine's own percentage would need two, a second apart. */
-async function measure(container: Docker.Container): Promise<Pick<TurnUse, "cpuMs" | "memoryBytes">> {
+async function measure(container: Docker.Container): Promise<Pick<ResourceUse, "cpuMs" | "memoryBytes">> {
   try {
     const stats = await container.stats({ stream: false, "one-shot": true, ...timeLimit() });
-    return toUse(stats);
+    return readUse(stats);
   } catch (error) {
     // It has just ended.
     if (statusOf(error) === undefined) throw error;
@@ -30,7 +33,7 @@ async function measure(container: Docker.Container): Promise<Pick<TurnUse, "cpuM
 }
 
 /** Converts a sample as the engine's own command does: cached files that the kernel can drop at once do not count. */
-function toUse({ cpu_stats: cpu, memory_stats: memory }: ContainerStats): Pick<TurnUse, "cpuMs" | "memoryBytes"> {
+function readUse({ cpu_stats: cpu, memory_stats: memory }: ContainerStats): Pick<ResourceUse, "cpuMs" | "memoryBytes"> {
   const details = (memory.stats ?? {}) as Readonly<Record<string, number>>;
   const cached = details["total_inactive_file"] ?? details["inactive_file"] ?? 0;
   return {

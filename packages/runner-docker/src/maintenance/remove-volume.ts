@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
-import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
-import { timeLimit } from "../engine/time-limits.ts";
+import { ignoreMissing, statusOf } from "../engine/to-budgie-error.ts";
+import { timeLimit } from "../engine/with-timeout.ts";
 
 /** Removes a volume, and ignores a missing one. Resolves to the reason if it has to stay. */
 export async function removeVolume(volume: Docker.Volume): Promise<string | undefined> {

@@ -1,13 +1,13 @@
 import { platform, release } from "node:os";
 import type { Owner } from "@budgie/core";
+import type { ProxySockets } from "@budgie/sandbox/egress";
+import type { SandboxUser } from "@budgie/sandbox/profile";
 import type { Engine } from "../engine/engine.ts";
-import type { HostEnvironment } from "../engine/find-engine.ts";
+import type { HostEnvironment } from "../engine/find-endpoints.ts";
 import type { SandboxImage } from "../image/find-image.ts";
-import type { SandboxUser } from "../sandbox/sandbox-user.ts";
-import { createContainerProxySockets } from "./container-proxy.ts";
-import { createHostProxySockets } from "./host-proxy.ts";
+import { createContainerProxySockets } from "./container-proxy-sockets.ts";
+import { createHostProxySockets } from "./host-proxy-sockets.ts";
 import type { ProxyPlacement, StartProxy } from "./start-proxy.ts";
-import type { ProxySockets } from "./proxy-socket.ts";
 
 type ProxySocketsParts = {
   readonly owner: Owner;
@@ -26,7 +26,7 @@ export function createProxySockets(parts: ProxySocketsParts): ProxySockets {
   const { engine, hostEnv, image, owner, proxyPlacement, startProxy, stateDir, upstreamProxy: url, user } = parts;
   const noProxy = hostEnv["NO_PROXY"] ?? hostEnv["no_proxy"] ?? "";
   const upstream = url === undefined ? undefined : { url, noProxy };
-  switch (proxyPlacement ?? toProxyPlacement(engine, { platform: platform(), kernel: release() })) {
+  switch (proxyPlacement ?? chooseProxyPlacement(engine, { platform: platform(), kernel: release() })) {
     case "host":
       return createHostProxySockets({
         stateDir,
@@ -44,7 +44,7 @@ export function createProxySockets(parts: ProxySocketsParts): ProxySockets {
 export type Machine = { readonly platform: string; readonly kernel: string };
 
 /** Returns the proxy's place: containers can reach a socket of this machine only if they share its kernel and its files. */
-export function toProxyPlacement(
+export function chooseProxyPlacement(
   { endpoint, kernel, system }: Pick<Engine, "endpoint" | "kernel" | "system">,
   machine: Machine,
 ): ProxyPlacement {

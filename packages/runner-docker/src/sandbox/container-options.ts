@@ -1,24 +1,26 @@
-import type { ContainerCreateOptions, MountSettings } from "dockerode";
-import type { Limits } from "@budgie/core";
-import { INIT_SCRIPT } from "./init-script.ts";
-import { CA_ENV, PROXY_ENV } from "./proxy-environment.ts";
-import type { SandboxUser } from "./sandbox-user.ts";
+import type { ContainerCreateOptions } from "dockerode";
+import type { Limits } from "@budgie/core/policy";
+import { INIT_SCRIPT } from "@budgie/sandbox/init";
+import type { SandboxUser } from "@budgie/sandbox/profile";
+import { buildVariables } from "./build-variables.ts";
+import { toMount, type ContainerMount } from "./to-mount.ts";
 
 /** Path of the session image's only file, a program that forwards connections from 127.0.0.1:3128 to the proxy socket in its argument. */
 export const FORWARDER = "/forwarder";
 
-/** Paths inside a sandbox. */
-export const SANDBOX = { home: "/home/agent", workspace: "/workspace", auth: "/auth" } as const;
-
 /** The limits that an engine enforces. No engine limits the size of a volume. */
-type EngineLimits = Omit<Limits, "diskBytes">;
+type EngineLimits = Omit<Limits, "diskBytes" | "tmpBytes">;
 
-export type TurnContainer = {
+export type SandboxContainer = {
   /** The image's id: a name may point to another image between the check and the start */
   readonly imageId: string;
+  /** The names of the image's variables that do not reach the agent */
+  readonly strayVariables: readonly string[];
   readonly user: SandboxUser;
   readonly extraGroups: readonly string[];
-  readonly mounts: readonly MountSettings[];
+  readonly mounts: readonly ContainerMount[];
+  /** Path of the workspace, in which its program starts */
+  readonly workspacePath: string;
   /** `none`, `bridge`, or `container:` and the name of the container whose network it joins */
   readonly network: string;
   /**
@@ -28,7 +30,7 @@ export type TurnContainer = {
   readonly forwarder?: readonly string[] | undefined;
   /** Path on the host; `undefined` for the image's own certificates */
   readonly caFile: string | undefined;
-  readonly limits: EngineLimits;
+  readonly limits: Omit<Limits, "diskBytes">;
   /** The seccomp profile in the engine's form; `undefined` if the engine has no seccomp */
   readonly seccomp: string | undefined;
   /** True if the engine sets ulimits on resources that the kernel counts per user */
@@ -39,7 +41,7 @@ export type TurnContainer = {
 };
 
 /** Returns the isolation profile of a turn. Every change to a sandbox's rights shows in the diff of this function. */
-export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
+export function toSandboxContainer(turn: SandboxContainer): ContainerCreateOptions {
   const {
     extraGroups,
     forwarder = [],
@@ -52,16 +54,20 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
     runtime,
     seccomp,
     user,
+    workspacePath,
   } = turn;
+  const own = buildVariables(turn);
+  const stray = turn.strayVariables.filter((name) => !Object.hasOwn(own, name));
   return {
     Image: imageId,
     // Replaces the image's entrypoint, which could run something first. Any image with a /bin/sh works.
     Entrypoint: [...forwarder, "/bin/sh", "-c", INIT_SCRIPT, "budgie"],
-    // The init script gets the command over stdin: everybody with access to the engine can read this.
-    Cmd: [],
-    Env: toEnv(turn),
+    // The variables that the init script unsets. It gets the command over stdin: everybody with access to the engine can read this.
+    Cmd: stray.filter((name) => /^[A-Za-z_]\w*$/.test(name)),
+    // An engine can only replace an image's variables, and its shell runs before it can unset them.
+    Env: Object.entries({ ...Object.fromEntries(stray.map((name) => [name, ""])), ...own }).map((one) => one.join("=")),
     User: `${user.uid}:${user.gid}`,
-    WorkingDir: SANDBOX.workspace,
+    WorkingDir: workspacePath,
     Labels: { ...labels },
     StopSignal: "SIGTERM",
     Healthcheck: { Test: ["NONE"] },
@@ -77,10 +83,10 @@ export function toTurnContainer(turn: TurnContainer): ContainerCreateOptions {
       GroupAdd: [...extraGroups],
       // Without `exec`, builds could not run programs in /tmp.
       Tmpfs: {
-        "/tmp": "rw,nosuid,nodev,exec,size=512m,mode=1777",
+        "/tmp": `rw,nosuid,nodev,exec,size=${limits.tmpBytes},mode=1777`,
         "/var/tmp": "rw,nosuid,nodev,exec,size=64m,mode=1777",
       },
-      Mounts: [...mounts],
+      Mounts: mounts.map(toMount),
     },
   };
 }
@@ -115,29 +121,11 @@ function toIsolation({ cpus, memoryBytes, pids }: EngineLimits, seccomp: string 
 // With StdinOnce, a container's stdin ends with budgie's connection, which is its lease.
 const SPOKEN_TO = { OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true };
 
-function toEnv({ caFile, forwarder, network, user: { uid } }: TurnContainer): string[] {
-  const user = uid === 0 ? "root" : "agent";
-  const own = {
-    HOME: SANDBOX.home,
-    USER: user,
-    LOGNAME: user,
-    LANG: "C.UTF-8",
-    // An image may set these to other folders, which are not writable and lack the login.
-    XDG_DATA_HOME: `${SANDBOX.home}/.local/share`,
-    XDG_CONFIG_HOME: `${SANDBOX.home}/.config`,
-    XDG_CACHE_HOME: `${SANDBOX.home}/.cache`,
-    XDG_STATE_HOME: `${SANDBOX.home}/.local/state`,
-  };
-  const proxy = forwarder !== undefined || network.startsWith("container:") ? PROXY_ENV : {};
-  const certificates = caFile === undefined ? {} : CA_ENV;
-  return Object.entries({ ...own, ...proxy, ...certificates }).map(([name, value]) => `${name}=${value}`);
-}
-
 export type SessionContainerSpec = {
   /** The session image's id */
   readonly imageId: string;
   readonly user: SandboxUser;
-  readonly mounts: readonly MountSettings[];
+  readonly mounts: readonly ContainerMount[];
   /** In the session container */
   readonly socketPath: string;
   /** As of a turn's container */
@@ -162,7 +150,7 @@ export function toSessionContainer(sessionContainer: SessionContainerSpec): Cont
     HostConfig: {
       ...toIsolation(SESSION_CONTAINER_LIMITS, seccomp),
       NetworkMode: "none",
-      Mounts: [...mounts],
+      Mounts: mounts.map(toMount),
     },
   };
 }
@@ -175,7 +163,7 @@ export type ProxyContainer = {
   readonly user: SandboxUser;
   /** Such as `node` and the program's file */
   readonly command: readonly [string, ...string[]];
-  readonly mounts: readonly MountSettings[];
+  readonly mounts: readonly ContainerMount[];
   /** As of a turn's container */
   readonly seccomp: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
@@ -200,14 +188,14 @@ export function toProxyContainer(proxy: ProxyContainer): ContainerCreateOptions 
       ...toIsolation(PROXY_LIMITS, seccomp),
       Init: true,
       NetworkMode: "bridge",
-      Mounts: [...mounts],
+      Mounts: mounts.map(toMount),
     },
   };
 }
 
 const PROXY_LIMITS: EngineLimits = { memoryBytes: 512 * 1024 ** 2, cpus: 1, pids: 64 };
 
-export type PrintingContainer = Pick<TurnContainer, "imageId" | "labels" | "runtime" | "seccomp" | "user"> & {
+export type PrintingContainer = Pick<SandboxContainer, "imageId" | "labels" | "runtime" | "seccomp" | "user"> & {
   readonly command: readonly [string, ...string[]];
 };
 

@@ -1,14 +1,14 @@
 import type { LimitFunction } from "p-limit";
-import type { Command, Limits, Owner } from "@budgie/core";
-import type { ProxySockets } from "../proxy/proxy-socket.ts";
+import type { Command, Owner } from "@budgie/core";
+import type { Limits } from "@budgie/core/policy";
+import type { ProxySockets, IdleContainers } from "@budgie/sandbox/egress";
+import type { Login } from "@budgie/sandbox/login";
+import type { MountedFiles } from "@budgie/sandbox/mounts";
+import type { OpenRoot } from "@budgie/sandbox/proc";
+import type { SandboxUser } from "@budgie/sandbox/profile";
 import type { Engine } from "../engine/engine.ts";
-import type { EngineVisibility } from "./engine-visibility.ts";
-import type { LookInto } from "../container-files/look-into.ts";
+import type { ProcAccess } from "./proc-access.ts";
 import type { SandboxImage } from "../image/find-image.ts";
-import type { IdleContainers } from "./idle-containers.ts";
-import type { Login } from "../login/login.ts";
-import type { MountedFiles } from "../sandbox/mounted-files.ts";
-import type { SandboxUser } from "../sandbox/sandbox-user.ts";
 
 /** The state and settings that all sessions of a runner share. */
 export type SandboxContext = {
@@ -30,15 +30,19 @@ export type SandboxContext = {
   readonly scratchDir: string;
   readonly proxySockets: ProxySockets;
   readonly idleContainers: IdleContainers;
-  readonly visibility: EngineVisibility;
+  readonly visibility: ProcAccess;
   /** Default: an inspection through `/proc` */
-  readonly lookInto: LookInto | undefined;
+  readonly openRoot: OpenRoot | undefined;
   /** A file of certificates that sandboxes trust */
   readonly caFile: string | undefined;
   /** Writes the mounted files for a process with this environment, if they are missing */
   readonly ensureMountedFiles: (env: Command["env"]) => MountedFiles;
   /** Returns the seccomp profile in the engine's form, whose file it writes if that is missing; `undefined` if the engine has no seccomp */
   readonly ensureSeccomp: () => string | undefined;
+  /** True if a sandbox is launched for a session's next turn */
+  readonly launchesAhead: boolean;
+  /** True if a process may stand by for a session's next turn */
+  readonly keepsProcesses: boolean;
   /** Limits the number of containers that are created and started at once */
   readonly starting: LimitFunction;
 };

@@ -2,14 +2,14 @@ import { randomUUID } from "node:crypto";
 import type Docker from "dockerode";
 import pLimit from "p-limit";
 import { BudgieError, type SessionId } from "@budgie/core";
-import { timeLimit } from "../engine/time-limits.ts";
+import type { ProxySocket } from "@budgie/sandbox/egress";
+import { listSessionMounts, type Volumes } from "@budgie/sandbox/mounts";
+import { timeLimit } from "../engine/with-timeout.ts";
 import { toSessionContainer } from "../sandbox/container-options.ts";
-import { ignoreMissing, statusOf } from "../engine/docker-errors.ts";
-import type { ProxySocket } from "../proxy/proxy-socket.ts";
-import { findOwn, isBeingRemoved, type OwnPlace } from "../engine/find-container.ts";
-import { ensureSessionImage } from "../image/session-image.ts";
-import { parseLabels, toLabels } from "../engine/labels.ts";
-import { toSessionMounts, type SessionVolumes } from "../sandbox/mounts.ts";
+import { ignoreMissing, statusOf } from "../engine/to-budgie-error.ts";
+import { findOwn, isBeingRemoved, type OwnPlace } from "../engine/find-own.ts";
+import { ensureSessionImage } from "../image/ensure-session-image.ts";
+import { parseLabels, toLabels } from "../engine/to-labels.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { removeContainer } from "../engine/remove-container.ts";
@@ -36,16 +36,16 @@ export type SessionContainer = {
   lend(use: (container: Docker.Container) => Promise<void>): Promise<void>;
 };
 
-export type SessionContainerParts = {
+export type ContainerParts = {
   readonly session: SessionId;
-  readonly volumes: SessionVolumes;
+  readonly volumes: Volumes;
   readonly proxySocket: ProxySocket;
 };
 
 /** Creates a session's container without starting it. */
 export async function createSessionContainer(
   context: SandboxContext,
-  parts: SessionContainerParts,
+  parts: ContainerParts,
 ): Promise<SessionContainer> {
   const { docker, pendingRemovals } = context.engine;
   const name = `budgie-session-${parts.session}`;
@@ -136,12 +136,12 @@ async function startIfThere(container: Docker.Container): Promise<boolean> {
 async function makeContainer(
   { engine, ensureSeccomp, owner, user }: SandboxContext,
   name: string,
-  { proxySocket, session, volumes }: SessionContainerParts,
+  { proxySocket, session, volumes }: ContainerParts,
 ): Promise<Docker.Container> {
   const body = toSessionContainer({
     imageId: await ensureSessionImage(engine, user),
     user,
-    mounts: [...toSessionMounts(volumes), proxySocket.mount],
+    mounts: [...listSessionMounts(volumes), proxySocket.mount],
     socketPath: proxySocket.socketPath,
     seccomp: ensureSeccomp(),
     labels: toLabels(owner.record, session, "session"),
@@ -153,7 +153,7 @@ async function makeContainer(
  * Throws if the volumes were removed together with the container. The engine has since created empty ones, for this container or another
  * one.
  */
-async function refuseLostVolumes(docker: Docker, { session, volumes }: SessionContainerParts): Promise<void> {
+async function refuseLostVolumes(docker: Docker, { session, volumes }: ContainerParts): Promise<void> {
   const names = [volumes.home.name, volumes.auth.name];
   const found = await Promise.all(
     names.map((name) => docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing)),

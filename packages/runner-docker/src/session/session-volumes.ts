@@ -1,37 +1,33 @@
 import type Docker from "dockerode";
 import { BudgieError, type SessionId } from "@budgie/core";
-import { timeLimit } from "../engine/time-limits.ts";
-import { ignoreMissing } from "../engine/docker-errors.ts";
-import { createSessionContainer, type SessionContainer, type SessionContainerParts } from "./session-container.ts";
-import { parseLabels, toLabels, type LabelFacts } from "../engine/labels.ts";
-import type { SessionVolume, SessionVolumes } from "../sandbox/mounts.ts";
+import type { Volume, Volumes } from "@budgie/sandbox/mounts";
+import { timeLimit } from "../engine/with-timeout.ts";
+import { ignoreMissing } from "../engine/to-budgie-error.ts";
+import { createSessionContainer, type SessionContainer, type ContainerParts } from "./session-container.ts";
+import { parseLabels, toLabels, type LabelFacts } from "../engine/to-labels.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 
 /**
- * The origin of a session's home. `new`: created; `passing`: created, and never kept; `ahead`: created before a call needs it; `kept`: kept
+ * The origin of a session's home. `new`: created; `ephemeral`: removed with its owner; `ahead`: created before a call needs it; `kept`: kept
  * by its last owner.
  */
-export type HomeOrigin = "new" | "passing" | "ahead" | "kept";
+export type HomeOrigin = "new" | "ephemeral" | "ahead" | "kept";
 
 /** Returns the names and labels of a session's volumes. */
-export function toVolumes(
-  { keepSessionsMs, owner }: SandboxContext,
-  id: SessionId,
-  origin: HomeOrigin,
-): SessionVolumes {
+export function sessionVolumes({ keepSessionsMs, owner }: SandboxContext, id: SessionId, origin: HomeOrigin): Volumes {
   const keep =
-    keepSessionsMs === undefined || origin === "passing" ? {} : { "dev.budgie.keep-ms": String(keepSessionsMs) };
+    keepSessionsMs === undefined || origin === "ephemeral" ? {} : { "dev.budgie.keep-ms": String(keepSessionsMs) };
   // Without it, garbage collection would keep the home of a session that no call ever took.
   const ahead = origin === "ahead" ? { "dev.budgie.ahead": "1" } : {};
   return {
-    home: { name: toVolumeNames(id).home, labels: { ...toLabels(owner.record, id, "home"), ...keep, ...ahead } },
-    auth: { name: toVolumeNames(id).auth, labels: toLabels(owner.record, id, "auth") },
+    home: { name: volumeNames(id).home, labels: { ...toLabels(owner.record, id, "home"), ...keep, ...ahead } },
+    auth: { name: volumeNames(id).auth, labels: toLabels(owner.record, id, "auth") },
   };
 }
 
 /** Creates a session's volumes and its container. Removes everything if one fails. */
-export async function createHome(context: SandboxContext, parts: SessionContainerParts): Promise<SessionContainer> {
+export async function createHome(context: SandboxContext, parts: ContainerParts): Promise<SessionContainer> {
   const { docker, pendingRemovals } = context.engine;
   const { proxySocket, session, volumes } = parts;
   try {
@@ -51,7 +47,7 @@ export async function createHome(context: SandboxContext, parts: SessionContaine
 }
 
 /** Opens the home that a dead owner kept, and creates the session's other volume and container again. The home survives a failure. */
-export async function resumeHome(context: SandboxContext, parts: SessionContainerParts): Promise<SessionContainer> {
+export async function resumeHome(context: SandboxContext, parts: ContainerParts): Promise<SessionContainer> {
   try {
     await refuseOwned(context, parts.session);
     return await reopenHome(context, parts);
@@ -61,7 +57,7 @@ export async function resumeHome(context: SandboxContext, parts: SessionContaine
   }
 }
 
-async function reopenHome(context: SandboxContext, parts: SessionContainerParts): Promise<SessionContainer> {
+async function reopenHome(context: SandboxContext, parts: ContainerParts): Promise<SessionContainer> {
   const { docker, pendingRemovals } = context.engine;
   const { session, volumes } = parts;
   const find = async () => (await listContainers(docker, session)).filter(isOfSession);
@@ -94,7 +90,7 @@ function isOfSession({ Labels }: Docker.ContainerInfo): boolean {
   return parseLabels(Labels).role !== "reader";
 }
 
-async function removeHome(docker: Docker, id: SessionId, { auth, home }: SessionVolumes): Promise<void> {
+async function removeHome(docker: Docker, id: SessionId, { auth, home }: Volumes): Promise<void> {
   await removeContainers(docker, id);
   await removeVolumes(docker, [home.name, auth.name]);
 }
@@ -118,7 +114,7 @@ export async function removeVolumes(docker: Docker, names: readonly string[]): P
 }
 
 /** Returns the names of a session's volumes. */
-export function toVolumeNames(id: SessionId): { readonly home: string; readonly auth: string } {
+export function volumeNames(id: SessionId): { readonly home: string; readonly auth: string } {
   const home = `budgie-session-${id}`;
   return { home, auth: `${home}-auth` };
 }
@@ -128,7 +124,7 @@ export function toVolumeNames(id: SessionId): { readonly home: string; readonly 
  * program's volume of that name could be any folder.
  */
 export async function findHome(docker: Docker, id: SessionId): Promise<LabelFacts> {
-  const { home } = toVolumeNames(id);
+  const { home } = volumeNames(id);
   const found = await findVolume(docker, home);
   if (found === undefined) {
     throw new BudgieError(
@@ -155,7 +151,7 @@ async function findVolume(docker: Docker, name: string): Promise<VolumeFacts> {
   return (await docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing)) ?? undefined;
 }
 
-async function createVolume(docker: Docker, { labels, name }: SessionVolume): Promise<void> {
+async function createVolume(docker: Docker, { labels, name }: Volume): Promise<void> {
   await docker.createVolume({ Name: name, Labels: { ...labels }, ...timeLimit() });
 }
 

@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
-import { timeLimit } from "../engine/time-limits.ts";
-import { confirmMounts } from "./confirm-mounts.ts";
-import { SANDBOX } from "../sandbox/container-options.ts";
-import { LOOK_TIMEOUT_MS, openContainerRoot } from "../container-files/container-root.ts";
-import type { ContainerRoot, LookInto } from "../container-files/look-into.ts";
-import { movedError } from "../sandbox/mount-sources.ts";
-import type { HeldMounts } from "../sandbox/mounts.ts";
+import { parseMounts } from "@budgie/core/policy";
+import { movedError, type HeldMounts } from "@budgie/sandbox/mounts";
+import { confirmMounts, type ContainerRoot, type OpenRoot } from "@budgie/sandbox/proc";
+import { timeLimit } from "../engine/with-timeout.ts";
+import { LOOK_TIMEOUT_MS, openContainerRoot } from "../container-files/open-container-root.ts";
 
 export type LookOptions = {
-  readonly lookInto: LookInto | undefined;
+  readonly openRoot: OpenRoot | undefined;
   /** True if a container that cannot be looked into is refused */
   readonly isRequired: boolean;
 };
@@ -21,12 +19,12 @@ export type LookOptions = {
 export async function openConfirmedRoot(
   container: Docker.Container,
   held: HeldMounts,
-  { isRequired, lookInto }: LookOptions,
+  { isRequired, openRoot }: LookOptions,
 ): Promise<ContainerRoot | undefined> {
-  const root = await openContainerRoot(container, { lookInto, timeoutMs: isRequired ? LOOK_TIMEOUT_MS : 0 });
+  const root = await openContainerRoot(container, { openRoot, timeoutMs: isRequired ? LOOK_TIMEOUT_MS : 0 });
   try {
-    if (root === undefined && isRequired) throw toUnseen(held);
-    const isToBeSeen = root !== undefined && (isRequired || (await showsWorkspace(root)));
+    if (root === undefined && isRequired) throw unseen(held);
+    const isToBeSeen = root !== undefined && (isRequired || (await showsWorkspace(root, held)));
     await confirmMounts(held, isToBeSeen ? root : undefined);
     return root;
   } catch (error) {
@@ -51,11 +49,11 @@ async function hasEnded(container: Docker.Container): Promise<boolean> {
 }
 
 /** Returns true if the process has the container's mounts: a runtime with a kernel of its own may show another process. */
-async function showsWorkspace(root: ContainerRoot): Promise<boolean> {
-  return (await root.readMounts()).includes(` ${SANDBOX.workspace} `);
+async function showsWorkspace(root: ContainerRoot, { workspacePath }: HeldMounts): Promise<boolean> {
+  return parseMounts(await root.readMounts()).some(({ point }) => point === workspacePath);
 }
 
-function toUnseen({ workspace }: HeldMounts): Error {
+function unseen({ workspace }: HeldMounts): Error {
   return movedError(
     workspace.path,
     "cannot be seen in its container, so it may be another directory than the checked one",

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type Docker from "dockerode";
 import { afterAll, describe, expect, it } from "vitest";
+import type { ContainerRoot } from "@budgie/sandbox/proc";
 import { createHomeArchive } from "../../src/container-files/create-home-archive.ts";
-import type { ContainerRoot } from "../../src/container-files/look-into.ts";
 
 const place = mkdtempSync(join(tmpdir(), "budgie-home-archive-"));
 afterAll(() => rmSync(place, { recursive: true }));
@@ -67,9 +67,9 @@ function createEngine({ isVisible = true, looks, pid = 1 }: EngineSetup) {
     putArchive: async (_: unknown, { path }: { path: string }) => void written.push(path),
   } as unknown as Docker.Container;
   let made = 0;
-  const lookInto = async () => looks[Math.min(made++, looks.length - 1)];
+  const openRoot = async () => looks[Math.min(made++, looks.length - 1)];
   const archive = createHomeArchive(
-    { handle, lookInto, whileRunning: (use) => use(isVisible), lend: (use) => use(handle) },
+    { handle, openRoot, whileRunning: (use) => use(isVisible), lend: (use) => use(handle) },
     USER,
   );
   return { archive, written: () => written };

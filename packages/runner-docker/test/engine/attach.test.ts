@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { attach } from "../../src/engine/attach.ts";
-import type { EngineAddress } from "../../src/engine/find-engine.ts";
+import type { EngineAddress } from "../../src/engine/find-endpoints.ts";
 
 let server: Server | undefined;
 afterEach(() => server?.close());

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { checkReach, checkRuntime } from "../../src/engine/check-runtime.ts";
+import { checkRuntime } from "../../src/engine/check-runtime.ts";
 
 const docker = { name: "Docker", runtimes: ["runc", "runsc"] } as const;
 
@@ -26,23 +26,5 @@ describe("checkRuntime", () => {
 
     expect(() => checkRuntime(podman, undefined)).not.toThrow();
     expect(() => checkRuntime(podman, "runsc")).toThrow(/^Podman does not take the runtime "runsc".*containers\.conf/);
-  });
-});
-
-describe("checkReach", () => {
-  it.each(["runsc", "runsc-kvm", "io.containerd.runsc.v1", "kata", "io.containerd.kata.v2"])(
-    "refuses %s",
-    (runtime) => {
-      expect(() => checkReach(runtime)).toThrow(
-        expect.objectContaining({
-          code: "CONFIG_INVALID",
-          message: expect.stringMatching(new RegExp(`^With the runtime "${runtime}", no program in a sandbox reaches`)),
-        }),
-      );
-    },
-  );
-
-  it.each([undefined, "runc", "crun", "io.containerd.runc.v2"])("accepts %s", (runtime) => {
-    expect(() => checkReach(runtime)).not.toThrow();
   });
 });

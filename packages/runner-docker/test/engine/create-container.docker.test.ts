@@ -2,7 +2,7 @@ import { createSessionId } from "@budgie/core";
 import { expect, it, onTestFinished } from "vitest";
 import { createContainer } from "../../src/engine/create-container.ts";
 import { connectEngine } from "../../src/engine/engine.ts";
-import { toLabels } from "../../src/engine/labels.ts";
+import { toLabels } from "../../src/engine/to-labels.ts";
 import { BASE_IMAGE } from "../helpers/docker-place.ts";
 
 const engine = await connectEngine(process.env, process.env["HOME"] ?? "/root");

@@ -3,7 +3,7 @@ import type Docker from "dockerode";
 import { createSessionId } from "@budgie/core";
 import { describe, expect, it } from "vitest";
 import { createContainer, withPodmanBinds } from "../../src/engine/create-container.ts";
-import { toLabels } from "../../src/engine/labels.ts";
+import { toLabels } from "../../src/engine/to-labels.ts";
 import { createPendingRemovals } from "../../src/engine/pending-removals.ts";
 import { createFakeEngine, type Answers, type FakeEngine } from "../helpers/fake-engine.ts";
 

@@ -5,7 +5,6 @@ import { text } from "node:stream/consumers";
 import type Docker from "dockerode";
 import {
   createOwner,
-  KIRO_HIDDEN_PATHS,
   type Command,
   type Exit,
   type Owner,
@@ -13,6 +12,7 @@ import {
   type RunnerSession,
   type StartOptions,
 } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS } from "@budgie/core/policy";
 import { createKiroLogin, type Credentials, type DockerRunnerOptions } from "@budgie/runner-docker";
 import { toEndedProcess } from "@budgie/testkit";
 import { createDockerRunner, type RunnerParts } from "../../src/docker-runner.ts";

@@ -1,4 +1,4 @@
-import type { EngineInfo } from "../../src/engine/engine-protections.ts";
+import type { EngineInfo } from "../../src/engine/engine-protection.ts";
 
 const LIMITS = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuota: true };
 const CGROUPS = { CgroupVersion: "1", CgroupDriver: "cgroupfs" };

@@ -77,7 +77,7 @@ async function removeStage(docker: Docker, lines: readonly string[]): Promise<vo
   for (const { Id } of unnamed.filter((image) => built.has(image.Id.slice(7, 19)))) await docker.getImage(Id).remove();
 }
 
-// What an archive may bring along: an owner, and a mode that lets everyone write
+// An archive may bring an owner along, and a mode that lets everyone write
 const UNPACKING = `
 [ "$*" = "--v3 chat --list-sessions" ] || exit 64
 if ! [ -x "$KIRO_RUNTIME_DIR/node" ]; then

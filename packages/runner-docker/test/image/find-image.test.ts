@@ -12,7 +12,10 @@ async function find(name: string) {
       Created: "2026-01-02T03:04:05Z",
       Os: "linux",
       Architecture: "arm64",
-      Config: { Env: ["HOME=/x", "PATH=/opt/bin:/bin"] },
+      Config: {
+        Env: ["HOME=/x", "PATH=/opt/bin:/bin", "KIRO_X=1", "LD_PRELOAD=/x", "NODE_OPTIONS=", "no_proxy=*", "OLD_X=1"],
+        Labels: { "dev.budgie.tools": "git node@22 <b>" },
+      },
     },
     "GET /images/plain/json": { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z", Config: { Env: null } },
   });
@@ -29,7 +32,9 @@ it("finds an image by its name, and keeps the id", async () => {
     platform: "linux/arm64",
     path: "/opt/bin:/bin",
     volumes: [],
+    strayVariables: ["KIRO_X", "LD_PRELOAD", "NODE_OPTIONS", "no_proxy"],
     isLikeOriginals: false,
+    tools: ["git", "node@22"],
   });
 });
 

@@ -2,15 +2,9 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type Docker from "dockerode";
 import { onTestFinished } from "vitest";
-import {
-  createOwner,
-  createSessionId,
-  type GcPolicy,
-  type GcReport,
-  type OwnerRecord,
-  type SessionId,
-} from "@budgie/core";
-import { toLabels, type Role } from "../../src/engine/labels.ts";
+import { createOwner, createSessionId, type GcPolicy, type GcReport, type SessionId } from "@budgie/core";
+import type { OwnerRecord } from "@budgie/core/owners";
+import { toLabels, type Role } from "../../src/engine/to-labels.ts";
 import { connectEngine } from "../../src/engine/engine.ts";
 import { BASE_IMAGE, createDockerPlace, type DockerPlace } from "../helpers/docker-place.ts";
 import { createEngineWithOwnLabels } from "../helpers/own-labels.ts";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createOwner } from "@budgie/core";
 import { createHostHome, type HostHome } from "@budgie/testkit";
-import { createKiroLogin } from "../../src/login/create-kiro-login.ts";
+import { createKiroLogin } from "@budgie/sandbox/login";
 import { inspectSandbox } from "../../src/maintenance/inspect-sandbox.ts";
 import { createFakeEngine } from "../helpers/fake-engine.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { toProxyPlacement } from "../../src/proxy/create-proxy-sockets.ts";
+import { chooseProxyPlacement } from "../../src/proxy/create-proxy-sockets.ts";
 
 const HERE = { platform: "linux", kernel: "6.1.0" };
 const LOCAL = {
@@ -15,9 +15,9 @@ it.each([
   ["Docker Desktop, whose kernel may have the same release", { ...LOCAL, system: "Docker Desktop" }, "container"],
   ["a socket that leads to another kernel, such as a forwarded one", { ...LOCAL, kernel: "5.15" }, "container"],
 ] as const)("for %s", (_what, engine, placement) => {
-  expect(toProxyPlacement(engine, HERE)).toBe(placement);
+  expect(chooseProxyPlacement(engine, HERE)).toBe(placement);
 });
 
 it("for a virtual machine on a Mac", () => {
-  expect(toProxyPlacement(LOCAL, { platform: "darwin", kernel: LOCAL.kernel })).toBe("container");
+  expect(chooseProxyPlacement(LOCAL, { platform: "darwin", kernel: LOCAL.kernel })).toBe("container");
 });

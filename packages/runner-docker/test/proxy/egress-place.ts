@@ -53,7 +53,7 @@ export async function runWith(
   const access = { workspace: "rw", egress: policy, limits: {} } as const;
   const child = await session.start(command, { directory, input: "", access });
   const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
-  return { stdout, stderr, exit, egress: await child.egress };
+  return { stdout, stderr, exit, egress: await child.egress?.() };
 }
 
 // The images have no curl.

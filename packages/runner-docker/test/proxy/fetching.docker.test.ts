@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSessionId, type RunnerSession } from "@budgie/core";
+import { CERTIFICATE_REFUSED, createSessionId, type RunnerSession } from "@budgie/core";
 import { createCertificateAuthority, type CertificateAuthority } from "@budgie/testkit";
 import { createAptSigner, type AptSigner } from "./apt-signer.ts";
 import { createDockerPlace, KIRO_IMAGE } from "../helpers/docker-place.ts";
@@ -159,11 +159,13 @@ describe.each(Object.entries(PROGRAMS))("%s", (_, program) => {
 
 const SECURE = Object.entries(PROGRAMS).filter(([, { server }]) => server !== "http");
 
-it.each(SECURE)("%s fails without its host's certificate authority", async (_, program) => {
-  const { asked, exit } = await fetchWith(program, program.host, await openSession(undefined));
+it.each(SECURE)("%s fails without its host's certificate authority, and the report says so", async (_, program) => {
+  const { asked, egress, exit, port } = await fetchWith(program, program.host, await openSession(undefined));
 
   expect(exit.exitCode).not.toBe(0);
   expect(asked).toEqual([]);
+  const failed = { host: program.host, port, count: expect.any(Number), why: CERTIFICATE_REFUSED };
+  expect(egress?.failed).toEqual([failed]);
 });
 
 const CURT = SECURE.filter(([, { shows }]) => shows === NO_TUNNEL);

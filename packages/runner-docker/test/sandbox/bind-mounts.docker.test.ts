@@ -63,10 +63,10 @@ it("a guarded directory is recognised at every path at which it or a parent is m
 async function checkOnMachine(directories: readonly string[]): Promise<unknown> {
   const program = `
     import { checkWorkspace } from "/core/policy/check-workspace.js";
-    import { toGuardedPaths } from "/core/policy/guarded-paths.js";
+    import { listGuardedPaths } from "/core/policy/list-guarded-paths.js";
     const home = "/home/me";
     const own = { agentsDir: home + "/.kiro/agents", promptsDir: home + "/.kiro/prompts", kiroDataDir: home + "/.local/kiro" };
-    const guarded = toGuardedPaths({ home, ...own, stateDir: home + "/.state", sessionsDir: home + "/.sessions" });
+    const guarded = listGuardedPaths({ home, ...own, stateDir: home + "/.state", sessionsDir: home + "/.sessions" });
     const outcomes = {};
     for (const directory of ${JSON.stringify(directories)}) {
       const check = checkWorkspace(directory, { allowedRoots: [], guarded });

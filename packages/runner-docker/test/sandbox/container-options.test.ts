@@ -1,21 +1,21 @@
-import type { MountSettings } from "dockerode";
 import { describe, expect, it } from "vitest";
+import { INIT_SCRIPT } from "@budgie/sandbox/init";
 import {
   toSessionContainer,
-  toIdleContainer,
   toProxyContainer,
-  toTurnContainer,
-  type TurnContainer,
+  toSandboxContainer,
+  type SandboxContainer,
 } from "../../src/sandbox/container-options.ts";
-import { INIT_SCRIPT } from "../../src/sandbox/init-script.ts";
 
-const turn: TurnContainer = {
+const turn: SandboxContainer = {
   imageId: "sha256:abc",
+  strayVariables: [],
   user: { uid: 1000, gid: 1001 },
   extraGroups: ["50"],
-  mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
+  mounts: [{ type: "bind", source: "/w", target: "/workspace", isReadOnly: false }],
   network: "bridge",
-  limits: { memoryBytes: 2 ** 31, cpus: 1.5, pids: 99 },
+  workspacePath: "/workspace",
+  limits: { memoryBytes: 2 ** 31, cpus: 1.5, pids: 99, tmpBytes: 2 ** 20 },
   caFile: undefined,
   seccomp: "the-profile",
   hasUlimits: true,
@@ -23,8 +23,8 @@ const turn: TurnContainer = {
   labels: { "dev.budgie": "1" },
 };
 
-describe("toTurnContainer", () => {
-  const options = toTurnContainer(turn);
+describe("toSandboxContainer", () => {
+  const options = toSandboxContainer(turn);
 
   // Every change of a sandbox's rights changes this expectation.
   it("has exactly this isolation profile", () => {
@@ -45,7 +45,7 @@ describe("toTurnContainer", () => {
       CpuShares: 512,
       LogConfig: { Type: "none", Config: {} },
       Tmpfs: {
-        "/tmp": "rw,nosuid,nodev,exec,size=512m,mode=1777",
+        "/tmp": "rw,nosuid,nodev,exec,size=1048576,mode=1777",
         "/var/tmp": "rw,nosuid,nodev,exec,size=64m,mode=1777",
       },
       Mounts: [{ Type: "bind", Source: "/w", Target: "/workspace" }],
@@ -53,9 +53,20 @@ describe("toTurnContainer", () => {
   });
 
   it("has the same profile without a network, except for the network", () => {
-    const { HostConfig } = toTurnContainer({ ...turn, network: "none" });
+    const { HostConfig } = toSandboxContainer({ ...turn, network: "none" });
 
     expect(HostConfig).toEqual({ ...options.HostConfig, NetworkMode: "none" });
+  });
+
+  it("empties what an image sets for the agent's programs, has the script unset it, and keeps what budgie sets itself", () => {
+    const strayVariables = ["LD_PRELOAD", "NODE_OPTIONS", "HTTPS_PROXY", "a.b_PROXY"];
+    const { Cmd, Env } = toSandboxContainer({ ...turn, strayVariables, network: "container:x" });
+
+    expect(Cmd).toEqual(["LD_PRELOAD", "NODE_OPTIONS"]);
+    expect(Env).toEqual(expect.arrayContaining(["LD_PRELOAD=", "NODE_OPTIONS=", "a.b_PROXY="]));
+    expect(Env?.filter((variable) => variable.startsWith("HTTPS_PROXY="))).toEqual([
+      "HTTPS_PROXY=http://127.0.0.1:3128",
+    ]);
   });
 
   it("replaces the image's entrypoint and command by budgie's script, which gets the turn's own over stdin", () => {
@@ -72,11 +83,11 @@ describe("toTurnContainer", () => {
 
   it("lets the forwarder begin and run that script, in a network of its own that leads to the proxy", () => {
     const forwarder = ["/run/budgie/forwarder", "/run/budgie/s", "3128"];
-    const own = toTurnContainer({ ...turn, network: "none", forwarder });
+    const own = toSandboxContainer({ ...turn, network: "none", forwarder });
 
     expect(own.Entrypoint).toEqual([...forwarder, "/bin/sh", "-c", INIT_SCRIPT, "budgie"]);
-    expect(own.Env).toEqual(toTurnContainer({ ...turn, network: "container:other" }).Env);
-    expect(own.HostConfig).toEqual(toTurnContainer({ ...turn, network: "none" }).HostConfig);
+    expect(own.Env).toEqual(toSandboxContainer({ ...turn, network: "container:other" }).Env);
+    expect(own.HostConfig).toEqual(toSandboxContainer({ ...turn, network: "none" }).HostConfig);
   });
 
   it("keeps stdin open for one client only: its end is the end of the turn", () => {
@@ -99,19 +110,19 @@ describe("toTurnContainer", () => {
 
   it("uses the engine's default runtime unless one is named", () => {
     expect(options.HostConfig).not.toHaveProperty("Runtime");
-    expect(toTurnContainer({ ...turn, runtime: "runsc" }).HostConfig).toMatchObject({ Runtime: "runsc" });
+    expect(toSandboxContainer({ ...turn, runtime: "runsc" }).HostConfig).toMatchObject({ Runtime: "runsc" });
   });
 
   it("names root root", () => {
-    const { Env } = toTurnContainer({ ...turn, user: { uid: 0, gid: 0 } });
+    const { Env } = toSandboxContainer({ ...turn, user: { uid: 0, gid: 0 } });
 
     expect(Env).toEqual(expect.arrayContaining(["USER=root", "LOGNAME=root", "HOME=/home/agent"]));
   });
 });
 
-describe("toTurnContainer, of a turn that joins a session container", () => {
-  const joined = toTurnContainer({ ...turn, network: "container:budgie-session-1" });
-  const plain = toTurnContainer(turn);
+describe("toSandboxContainer, of a turn that joins a session container", () => {
+  const joined = toSandboxContainer({ ...turn, network: "container:budgie-session-1" });
+  const plain = toSandboxContainer(turn);
   const added = (options: typeof plain): readonly string[] =>
     (options.Env ?? []).filter((line) => plain.Env?.includes(line) !== true);
 
@@ -133,17 +144,24 @@ describe("toTurnContainer, of a turn that joins a session container", () => {
     expect(added(joined).toSorted()).toEqual([
       `HTTPS_PROXY=${proxy}`,
       `HTTP_PROXY=${proxy}`,
+      "JAVA_TOOL_OPTIONS=-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128",
       "NODE_USE_ENV_PROXY=1",
       "NO_PROXY=localhost,127.0.0.1,::1",
       `http_proxy=${proxy}`,
       `https_proxy=${proxy}`,
       "no_proxy=localhost,127.0.0.1,::1",
+      "npm_config_fetch_retry_maxtimeout=4000",
+      "npm_config_fetch_retry_mintimeout=1000",
     ]);
   });
 
   it("names the user's certificates on every network", () => {
-    const names = added(toTurnContainer({ ...turn, caFile: "/host/ca.pem" })).map((line) => line.split("="));
+    const all = added(toSandboxContainer({ ...turn, caFile: "/host/ca.pem" }));
+    const java =
+      "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=/etc/budgie/ca.p12 -Djavax.net.ssl.trustStoreType=PKCS12";
+    const names = all.filter((line) => line !== java).map((line) => line.split("="));
 
+    expect(all).toContain(java);
     expect(new Set(names.map(([, path]) => path))).toEqual(new Set(["/etc/budgie/ca.pem"]));
     expect(names.map(([name]) => name)).toEqual(
       expect.arrayContaining(["SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO"]),
@@ -158,10 +176,10 @@ const ISOLATION = {
   SecurityOpt: ["no-new-privileges", "seccomp=the-profile"],
   LogConfig: { Type: "none", Config: {} },
 };
-const volume: MountSettings = { Type: "volume", Source: "v", Target: "/home" };
+const socket = { type: "bind", source: "/s", target: "/run/budgie", isReadOnly: true } as const;
 
 it("the session container has exactly this isolation profile, and no network but its own loopback", () => {
-  const common = { imageId: "sha256:abc", user: turn.user, mounts: [volume], labels: LABELS };
+  const common = { imageId: "sha256:abc", user: turn.user, mounts: [socket], labels: LABELS };
   const sessionContainer = { ...common, socketPath: "/run/budgie/s", seccomp: turn.seccomp };
 
   expect(toSessionContainer(sessionContainer)).toEqual({
@@ -178,7 +196,7 @@ it("the session container has exactly this isolation profile, and no network but
       Memory: 64 * 2 ** 20,
       MemorySwap: 64 * 2 ** 20,
       NanoCpus: 1e9,
-      Mounts: [volume],
+      Mounts: [{ Type: "bind", Source: "/s", Target: "/run/budgie", ReadOnly: true }],
     },
   });
 });
@@ -188,7 +206,7 @@ it("the egress proxy's container has exactly this isolation profile, and ends wi
     imageId: "sha256:abc",
     user: turn.user,
     command: ["node", "x"] as const,
-    mounts: [volume],
+    mounts: [socket],
     seccomp: turn.seccomp,
     labels: LABELS,
   };
@@ -204,13 +222,6 @@ it("the egress proxy's container has exactly this isolation profile, and ends wi
     Memory: 512 * 2 ** 20,
     MemorySwap: 512 * 2 ** 20,
     NanoCpus: 1e9,
-    Mounts: [volume],
+    Mounts: [{ Type: "bind", Source: "/s", Target: "/run/budgie", ReadOnly: true }],
   });
-});
-
-it("a container for inspection exits at once if somebody starts it", () => {
-  const { Cmd, Entrypoint, HostConfig } = toIdleContainer("sha256:abc", {});
-  expect([Entrypoint, Cmd]).toEqual([["/bin/sh"], ["-c", "exit 0"]]);
-  const profile = [HostConfig?.Init, HostConfig?.NetworkMode, HostConfig?.CapDrop, HostConfig?.SecurityOpt];
-  expect(profile).toEqual([true, "none", ["ALL"], ["no-new-privileges"]]);
 });

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createSessionId, KIRO_HIDDEN_PATHS, type Command } from "@budgie/core";
+import { createSessionId, type Command } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS } from "@budgie/core/policy";
 import { createHostHome, type HostHome } from "@budgie/testkit";
 import { createDockerPlace, KIRO_IMAGE, run, runCommand } from "../helpers/docker-place.ts";
 import { CONTAINER_REMOVALS } from "../../../claims/test/helpers/remove-protections.ts";

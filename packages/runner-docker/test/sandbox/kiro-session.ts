@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
-import { createSessionId, KIRO_HIDDEN_PATHS, type Command, type RunnerSession } from "@budgie/core";
+import { createSessionId, type Command, type RunnerSession } from "@budgie/core";
+import { KIRO_HIDDEN_PATHS } from "@budgie/core/policy";
 import type { HostHome } from "@budgie/testkit";
 import { KIRO_IMAGE, run, runCommand, type DockerPlace, type Ran } from "../helpers/docker-place.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createSessionId, type Runner, type SessionId } from "@budgie/core";
 import type Docker from "dockerode";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
-import { toLabels } from "../../src/engine/labels.ts";
+import { toLabels } from "../../src/engine/to-labels.ts";
 import { createRewritingEngine } from "../../../claims/test/helpers/rewriting-engine.ts";
 import { BASE_IMAGE, createDockerPlace, run, runCommand, testEngine } from "../helpers/docker-place.ts";
 

@@ -10,7 +10,7 @@ import { createDockerPlace, testEngine } from "../helpers/docker-place.ts";
 import type { TestImage } from "../image/build-image.ts";
 import { buildNodeImage, createWebServer, runWith, type WebServer } from "../proxy/egress-place.ts";
 import { createEngineProxy } from "../helpers/engine-proxy.ts";
-import { createTamperingEngine } from "../../../claims/src/lab/tampering-engine.ts";
+import { createTamperingEngine } from "../../../claims/src/docker/tampering-engine.ts";
 
 const place = createDockerPlace();
 let web: WebServer;

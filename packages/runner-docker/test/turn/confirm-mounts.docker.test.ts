@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { createDockerPlace, run, testEngine, type DockerPlace } from "../helpers/docker-place.ts";
 import { createSwap, type Swap } from "../../../claims/src/lab/swap.ts";
-import { createTamperingEngine } from "../../../claims/src/lab/tampering-engine.ts";
+import { createTamperingEngine } from "../../../claims/src/docker/tampering-engine.ts";
 
 const SWAPPED = "the container had something else";
 const SECRET = "the key of the host";

@@ -22,7 +22,7 @@ async function fill(mebibytes: number, then: string) {
 }
 
 it("ends a turn soon after its home exceeds the limit", async () => {
-  // What other tests remove in the same second may hide the growth of one file.
+  // Files that other tests remove in the same second may hide the growth of one file.
   const { child, session } = await fill(
     96,
     'for i in 1 2 3 4 5 6 7 8; do sleep 1; cp "$HOME/large" "$HOME/large$i"; done',
@@ -45,7 +45,7 @@ it("ends a turn whose unlinked open files exceed the limit", async () => {
 it("reports the growth of a home, and keeps a turn below the limit running", async () => {
   const { child, session } = await fill(8, "exit 0");
   const { exitCode, reason } = await child.exit;
-  const { grownBytes = 0, homeBytes = 0 } = (await child.disk) ?? {};
+  const { grownBytes = 0, homeBytes = 0 } = (await child.disk?.()) ?? {};
 
   expect([exitCode, reason]).toEqual([0, undefined]);
   expect(homeBytes).toBeGreaterThanOrEqual(8 * MIB);

@@ -1,6 +1,6 @@
 import type Docker from "dockerode";
 import { describe, expect, it } from "vitest";
-import type { ContainerRoot } from "../../src/container-files/look-into.ts";
+import type { ContainerRoot } from "@budgie/sandbox/proc";
 import { openConfirmedRoot } from "../../src/turn/open-confirmed-root.ts";
 
 /** Creates a container that the engine reports as running `reportsRunning` times, and whose process no longer shows mounts. */
@@ -17,10 +17,10 @@ const root: ContainerRoot = {
   [Symbol.asyncDispose]: async () => undefined,
 };
 const held = {
-  mounts: [{ settings: { Type: "volume", Source: "x", Target: "/home" } }],
+  mounts: [{ settings: { type: "volume", source: "x", target: "/home", isReadOnly: false } }],
   absent: [],
 } as unknown as Parameters<typeof openConfirmedRoot>[1];
-const look = { isRequired: true, lookInto: async () => root };
+const look = { isRequired: true, openRoot: async () => root };
 
 describe("a container whose mounts cannot be confirmed", () => {
   it("is left to its exit code if it ends in the next moments", async () => {

@@ -28,12 +28,8 @@ export async function runWatched(
     said += piece.toString();
     if (hopeless?.test(said) === true) void child.stop("cancelled");
   });
-  const [stdout, stderr, exit, egress] = await Promise.all([
-    text(child.stdout),
-    text(child.stderr),
-    child.exit,
-    child.egress,
-  ]);
+  const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
+  const egress = await child.egress?.();
   if (egress === undefined) throw new Error("The network access of the process was not recorded.");
   return { stdout, stderr, exit, egress };
 }

@@ -30,7 +30,7 @@ const BY_THE_ENGINE = {
 
 const STAGES = [
   ...Object.entries(BEFORE_ITS_AGENT).map(([name, point]) => [name, point, {}] as const),
-  ...Object.entries(BY_THE_ENGINE).map(([name, point]) => [name, point, { lookInto: async () => undefined }] as const),
+  ...Object.entries(BY_THE_ENGINE).map(([name, point]) => [name, point, { openRoot: async () => undefined }] as const),
 ];
 
 let proxy: EngineProxy;

@@ -1,6 +1,7 @@
-import { createKiroProtocol, createRunTurn, loadAgents, type RunTurn, type Runner } from "@budgie/core";
+import { createKiroProtocol } from "@budgie/protocols/kiro";
+import { createRunTurn, loadAgents, type RunTurn, type Runner } from "@budgie/core";
 import { createHostHome } from "@budgie/testkit";
-import type { LookInto } from "../../src/container-files/look-into.ts";
+import type { OpenRoot } from "@budgie/sandbox/proc";
 import { createDockerPlace, KIRO_IMAGE, testEngine } from "../helpers/docker-place.ts";
 
 /** budgie's core on the engine, for a host's user with the stand-in for kiro-cli. */
@@ -19,15 +20,15 @@ type TurnPlaceOptions = {
   readonly egress?: "none" | "allowlist";
   readonly timeoutMs?: number;
   /** Default: through `/proc` */
-  readonly lookInto?: LookInto;
+  readonly openRoot?: OpenRoot;
 };
 
 /** Creates the place. Disposing it closes its runner and removes it. */
 export async function createTurnPlace(options: TurnPlaceOptions): Promise<TurnPlace> {
-  const { egress = "none", hostEnv, lookInto, timeoutMs = 60_000 } = options;
+  const { egress = "none", hostEnv, openRoot, timeoutMs = 60_000 } = options;
   const place = createDockerPlace();
   const host = await createHostHome();
-  const { runner } = await place.createRunner({ image: KIRO_IMAGE, kiroDataDir: host.dataDir, hostEnv }, { lookInto });
+  const { runner } = await place.createRunner({ image: KIRO_IMAGE, kiroDataDir: host.dataDir, hostEnv }, { openRoot });
   const { agents } = loadAgents({ agentsDir: host.agentsDir, promptsDir: host.agentsDir });
   const protocol = createKiroProtocol({
     binary: "kiro-cli",

@@ -1,9 +1,9 @@
-import { toReasonToKeep, type GcItem, type GcPolicy, type GcReport, type GcSubject, type Owner } from "@budgie/core";
+import { findReasonToKeep, type GcItem, type GcPolicy, type GcReport, type GcSubject, type Owner } from "@budgie/core";
 import { endSessionProcesses } from "../session/end-session-processes.ts";
 import { removeTree } from "./remove-tree.ts";
-import type { RegisterEntry, SessionRegister } from "../session/session-register.ts";
+import type { RegisterEntry, HomeRegister } from "../session/session-register.ts";
 
-type Stores = { readonly register: SessionRegister; readonly owner: Owner };
+type Stores = { readonly register: HomeRegister; readonly owner: Owner };
 
 type Outcome = GcItem & { readonly result: keyof GcReport; readonly why: string };
 
@@ -22,7 +22,7 @@ export async function collectGarbage(stores: Stores, policy: GcPolicy): Promise<
 
 async function collectEntry(entry: RegisterEntry, { register, owner }: Stores, policy: GcPolicy): Promise<Outcome> {
   const item = { kind: "folder", name: entry.home, session: entry.id } as const;
-  const why = toReasonToKeep(await findSubject(entry, owner, policy), policy);
+  const why = findReasonToKeep(await findSubject(entry, owner, policy), policy);
   if (why !== undefined) return { ...item, result: "kept", why };
   if (policy.dryRun) return { ...item, result: "removed", why: "" };
   try {

@@ -1,11 +1,11 @@
 import { lstat } from "node:fs/promises";
-import type { Owner, SessionRecord } from "@budgie/core";
-import type { SessionRegister } from "../session/session-register.ts";
+import type { Owner, HomeRecord } from "@budgie/core";
+import type { HomeRegister } from "../session/session-register.ts";
 
 /** Lists the sessions whose homes are folders that exist. */
-export async function listSessions(register: SessionRegister, owner: Owner): Promise<readonly SessionRecord[]> {
+export async function listSessions(register: HomeRegister, owner: Owner): Promise<readonly HomeRecord[]> {
   const { entries } = await register.list();
-  const records = entries.map(async ({ id, home, created, owner: record }): Promise<readonly SessionRecord[]> => {
+  const records = entries.map(async ({ id, home, created, owner: record }): Promise<readonly HomeRecord[]> => {
     return (await isThere(home)) ? [{ id, home, created, owner: await owner.stateOf(record, "state-directory") }] : [];
   });
   return (await Promise.all(records)).flat();

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
-import type { TurnUse } from "@budgie/core";
-import { hasMark, listProcesses, mapProcesses, type ProcessEntry } from "../turn/process-table.ts";
+import type { ResourceUse } from "@budgie/core";
+import { hasMark, listProcesses, mapProcesses, type ProcessEntry } from "../turn/list-processes.ts";
 
 /** Measures the processes of the running turns of these sessions; empty on a system without `/proc`. */
-export async function measureTurns(sessions: readonly string[]): Promise<ReadonlyMap<string, TurnUse>> {
+export async function measureTurns(sessions: readonly string[]): Promise<ReadonlyMap<string, ResourceUse>> {
   const processes = await listProcesses().catch(() => []);
   const measured = sessions.map(async (session) => {
     const marks = await mapProcesses(processes, async (entry) =>
@@ -16,7 +16,7 @@ export async function measureTurns(sessions: readonly string[]): Promise<Readonl
   return new Map((await Promise.all(measured)).flat());
 }
 
-async function addUp(family: readonly ProcessEntry[]): Promise<Pick<TurnUse, "cpuMs" | "memoryBytes">> {
+async function addUp(family: readonly ProcessEntry[]): Promise<Pick<ResourceUse, "cpuMs" | "memoryBytes">> {
   const uses = await mapProcesses(family, readUse);
   return {
     cpuMs: uses.reduce((sum, { cpuMs }) => sum + cpuMs, 0),

@@ -1,9 +1,10 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, isAbsolute, join, normalize } from "node:path";
-import { isSessionId, parseOwnerRecord, type OwnerRecord, type SessionId } from "@budgie/core";
+import { isSessionId, type SessionId } from "@budgie/core";
+import { parseOwnerRecord, type OwnerRecord } from "@budgie/core/owners";
 
 /** The persistent table of sessions' homes and owners, kept outside the homes, where agents cannot forge it. */
-export type SessionRegister = {
+export type HomeRegister = {
   /** Reads a session's entry; `undefined` if it is missing or invalid */
   find(id: SessionId): Promise<RegisterEntry | undefined>;
   /** Reads all entries, and lists the files with invalid ones */
@@ -26,37 +27,37 @@ type CorruptEntry = { readonly path: string; readonly session: string; readonly 
 const SUFFIX = ".json";
 
 /** Creates the register: one file for each session, below the state directory. */
-export function createSessionRegister(stateDir: string): SessionRegister {
+export function createSessionRegister(stateDir: string): HomeRegister {
   const folder = join(stateDir, "local-sessions");
-  const toPath = (id: string) => join(folder, `${id}${SUFFIX}`);
-  const toDraft = (id: string) => join(folder, `${id}.draft`);
+  const pathOf = (id: string) => join(folder, `${id}${SUFFIX}`);
+  const draftOf = (id: string) => join(folder, `${id}.draft`);
 
   return {
     async find(id) {
-      const entry = await readEntry(toPath(id), id);
+      const entry = await readEntry(pathOf(id), id);
       return typeof entry === "string" ? undefined : entry;
     },
     async list() {
       const ids = (await listNames(folder)).flatMap((name) => (name.endsWith(SUFFIX) ? [basename(name, SUFFIX)] : []));
-      const read = await Promise.all(ids.map(async (id) => ({ id, entry: await readEntry(toPath(id), id) })));
+      const read = await Promise.all(ids.map(async (id) => ({ id, entry: await readEntry(pathOf(id), id) })));
       return {
         entries: read.flatMap(({ entry }) => (typeof entry === "object" ? [entry] : [])),
         corrupt: read.flatMap(({ id, entry }) =>
-          typeof entry === "string" ? [{ path: toPath(id), session: id, why: entry }] : [],
+          typeof entry === "string" ? [{ path: pathOf(id), session: id, why: entry }] : [],
         ),
       };
     },
     async write({ id, home, owner, created, keepMs }) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       // Atomically: another budgie may read the register at any time.
-      const draft = toDraft(id);
+      const draft = draftOf(id);
       await writeFile(draft, JSON.stringify({ home, owner, created: created.toISOString(), keepMs }), { mode: 0o600 });
-      await rename(draft, toPath(id));
+      await rename(draft, pathOf(id));
     },
     async remove(id) {
       // A killed write leaves its draft behind.
-      await rm(toDraft(id), { force: true });
-      await rm(toPath(id), { force: true });
+      await rm(draftOf(id), { force: true });
+      await rm(pathOf(id), { force: true });
     },
   };
 }
@@ -74,14 +75,14 @@ async function listNames(folder: string): Promise<readonly string[]> {
 async function readEntry(path: string, id: string): Promise<RegisterEntry | string | undefined> {
   try {
     const text = await readFile(path, "utf8");
-    return toEntry(id, JSON.parse(text));
+    return parseEntry(id, JSON.parse(text));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     return `the register entry cannot be read (${(error as Error).message})`;
   }
 }
 
-function toEntry(id: string, data: unknown): RegisterEntry | string {
+function parseEntry(id: string, data: unknown): RegisterEntry | string {
   const { home, owner: record, created, keepMs } = toFields(data, ["home", "owner", "created", "keepMs"]);
   const owner = parseOwnerRecord(record);
   const date = new Date(typeof created === "string" ? created : Number.NaN);

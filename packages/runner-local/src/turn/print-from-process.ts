@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { BudgieError, readBounded, type Command } from "@budgie/core";
-import { startLocalProcess, type LocalProcess } from "./turn-process.ts";
+import { BudgieError, type Command } from "@budgie/core";
+import { readBounded } from "@budgie/core/protocol";
+import { startLocalProcess, type LocalProcess } from "./start-local-process.ts";
 
 export type LocalPrinting = Pick<Command, "argv" | "env"> & {
   /** Holds the process until it has ended */

@@ -9,7 +9,7 @@ import {
   type ProcessEntry,
   readProcess,
   readStreams,
-} from "./process-table.ts";
+} from "./list-processes.ts";
 
 /** The processes that descend from one start, or from one session. */
 export type ProcessFamily = {

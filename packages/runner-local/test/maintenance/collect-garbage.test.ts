@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createSessionId, readOwnProcess, type OwnerRecord, type SessionId } from "@budgie/core";
+import { createSessionId, type SessionId } from "@budgie/core";
+import { readOwnProcess, type OwnerRecord } from "@budgie/core/owners";
 import { describe, expect, it } from "vitest";
 import { createLocalPlace, hasProcessTable, type LocalPlace } from "../helpers/local-place.ts";
 

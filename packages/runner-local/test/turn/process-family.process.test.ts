@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createProcessFamily } from "../../src/turn/process-family.ts";
-import { listChildren, readProcess } from "../../src/turn/process-table.ts";
+import { listChildren, readProcess } from "../../src/turn/list-processes.ts";
 import { hasProcessTable } from "../helpers/local-place.ts";
 
 // Each script prints the pid of the process that must not escape, and `up` when it runs.

@@ -1,17 +1,8 @@
 import { createServer } from "node:http";
 import type { AgentCard } from "@a2a-js/sdk";
 import { serveOnLoopback } from "../serve-on-loopback.ts";
-import { createScriptedExecutor } from "./a2a-executor.ts";
-
-/** An agent of a {@link KagentServer}, as `/api/agents` lists it. */
-type ListedAgent = {
-  readonly name: string;
-  readonly description?: string;
-  /** Default true */
-  readonly accepted?: boolean;
-  /** Default true */
-  readonly ready?: boolean;
-};
+import { createKagentApi, type ListedAgent } from "./kagent-api.ts";
+import { createScriptedExecutor } from "./scripted-executor.ts";
 
 /** A backend with the routes of kagent. The official A2A SDK serves its agents. */
 export type KagentServer = AsyncDisposable & {
@@ -27,6 +18,10 @@ export type KagentServer = AsyncDisposable & {
 
 export type KagentServerOptions = {
   readonly agents?: readonly ListedAgent[];
+  /** Default `0.10`, which lists agents as JSON; `1.0` lists them over gRPC-Web, and serves them at another address */
+  readonly kagent?: "0.10" | "1.0" | undefined;
+  /** Namespaces of kagent 1.0 that its user may not see */
+  readonly secretNamespaces?: readonly string[];
   /** The only version that the cards name; default both */
   readonly version?: "0.3" | "1.0" | undefined;
   /** Default true */
@@ -41,7 +36,7 @@ const INSIDE = "http://agents.cluster.local:8080";
 
 /** Starts a backend whose agents run {@link createScriptedExecutor}. */
 export async function startKagentServer(options: KagentServerOptions = {}): Promise<KagentServer> {
-  const { authorization, streaming = true, version } = options;
+  const { authorization, kagent, secretNamespaces, streaming = true, version } = options;
   const { default: express } = await import("express");
   const { DefaultRequestHandler, InMemoryTaskStore } = await import("@a2a-js/sdk/server");
   const { jsonRpcHandler, UserBuilder } = await import("@a2a-js/sdk/server/express");
@@ -51,40 +46,50 @@ export async function startKagentServer(options: KagentServerOptions = {}): Prom
 
   const handler = new DefaultRequestHandler(toCard(streaming), new InMemoryTaskStore(), await createScriptedExecutor());
   const app = express();
+  const room = kagent === "1.0" ? "/agents" : "/api/a2a";
   app.use((request, response, next) => {
     if (authorization === undefined || request.headers.authorization === authorization) return next();
     response.status(401).json({ error: "who are you?" });
   });
-  app.get("/api/agents", (_request, response) => {
-    asked++;
-    response.json({ error: false, message: "", data: agents.map(toEntry) });
-  });
-  app.use("/api/a2a/:namespace/:name", (request, response, next) => {
+  if (kagent !== "1.0")
+    app.get("/api/agents", (_request, response) => {
+      asked++;
+      response.json({ error: false, message: "", data: agents.map(toEntry) });
+    });
+  app.use(`${room}/:namespace/:name`, (request, response, next) => {
     if (agents.some(({ name }) => name === request.params.name)) return next();
     response.status(404).json({ error: "no such agent" });
   });
-  app.get("/api/a2a/:namespace/:name/.well-known/agent-card.json", (_request, response) => {
+  app.get(`${room}/:namespace/:name/.well-known/agent-card.json`, (_request, response) => {
     response.json(version === "0.3" ? toOldCard(streaming) : toNewCard(streaming, version));
   });
-  app.use("/api/a2a/:namespace/:name", express.json(), (request, response, next) => {
+  app.use(`${room}/:namespace/:name`, express.json(), (request, response, next) => {
     calls.push(String((request.body as { readonly method?: unknown } | undefined)?.method));
     if (!JSON.stringify(request.body).includes("[[crash]]")) return next();
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(": The connection ends here.\n\n", () => response.destroy());
   });
   app.use(
-    "/api/a2a/:namespace/:name",
+    `${room}/:namespace/:name`,
     jsonRpcHandler({
       requestHandler: handler,
       userBuilder: UserBuilder.noAuthentication,
       legacyCompat: { enabled: true },
     }),
   );
-  const server = await serveOnLoopback(createServer(app));
+  const api = await createKagentApi({
+    namespace: NAMESPACE,
+    agents: () => agents,
+    onCall: (method) => void (asked += method === "ListAgents" ? 1 : 0),
+    authorization,
+    secretNamespaces,
+    fallback: app,
+  });
+  const server = await serveOnLoopback(createServer(kagent === "1.0" ? api : app));
   const url = `http://127.0.0.1:${server.port}`;
   return {
     url,
-    agentUrl: (name) => `${url}/api/a2a/${NAMESPACE}/${name}/`,
+    agentUrl: (name) => `${url}${room}/${NAMESPACE}/${name}${kagent === "1.0" ? "" : "/"}`,
     list: (now) => void (agents = now),
     asked: () => asked,
     calls,

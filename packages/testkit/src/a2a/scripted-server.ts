@@ -21,7 +21,10 @@ export async function startScriptedServer(script: Script): Promise<ScriptedServe
   const calls: ScriptedCall[] = [];
   const server = createServer((request, response) => {
     void text(request).then((body) => {
-      const { method, params } = (body === "" ? {} : JSON.parse(body)) as Pick<ScriptedCall, "method" | "params">;
+      const { method, params } = (body.startsWith("{") ? JSON.parse(body) : {}) as Pick<
+        ScriptedCall,
+        "method" | "params"
+      >;
       const call = { method, params, path: request.url ?? "", headers: request.headers };
       calls.push(call);
       script(call, response);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { toText, type Content, type LlmApi } from "./llm-api.ts";
-import type { Answered, Schema } from "./scripted-model.ts";
+import type { Answered, Schema } from "./to-reply.ts";
 
 type Request = {
   readonly model: string;
@@ -10,7 +10,7 @@ type Request = {
 
 /** OpenAI's Chat Completions API, streaming only. */
 export const chatCompletions: LlmApi = {
-  path: "/v1/chat/completions",
+  path: /^\/v1\/chat\/completions$/,
   parse(body) {
     const { messages, tools = [] } = body as Request;
     const lastPrompt = messages.findLastIndex(({ role }) => role === "user");

@@ -4,10 +4,12 @@ import { json } from "node:stream/consumers";
 import { createCertificateAuthority } from "../certificate-authority.ts";
 import { serveOnLoopback, type LoopbackServer } from "../serve-on-loopback.ts";
 import { chatCompletions } from "./chat-completions.ts";
+import { generateContent } from "./generate-content.ts";
+import { messages } from "./messages.ts";
 import { responses } from "./responses.ts";
-import { toReply } from "./scripted-model.ts";
+import { toReply } from "./to-reply.ts";
 
-/** A model server on the loopback interface that follows the prompt's script, for agent programs with OpenAI's APIs. */
+/** A model server on the loopback interface that follows the prompt's script, for agent programs with the APIs of OpenAI, Anthropic or Gemini. */
 export type FakeLlm = LoopbackServer & {
   /** The requested paths, one for each answer */
   readonly requests: readonly string[];
@@ -37,7 +39,7 @@ export async function createFakeLlm(): Promise<FakeLlm> {
 }
 
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const api = [chatCompletions, responses].find(({ path }) => path === request.url);
+  const api = [chatCompletions, generateContent, messages, responses].find(({ path }) => path.test(request.url ?? ""));
   if (api === undefined) {
     response.writeHead(404).end();
     return;

@@ -1,8 +1,9 @@
-import type { Answered, Conversation } from "./scripted-model.ts";
+import type { Answered, Conversation } from "./to-reply.ts";
 
 /** An API between agent programs and models. */
 export type LlmApi = {
-  readonly path: string;
+  /** Matches the whole path, with its query */
+  readonly path: RegExp;
   readonly parse: (body: unknown) => Conversation;
   /** Returns the events of a stream */
   readonly answer: (reply: Answered, body: unknown) => Iterable<LlmEvent>;

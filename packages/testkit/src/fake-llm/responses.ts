@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { toText, type Content, type LlmApi, type LlmEvent } from "./llm-api.ts";
-import type { Answered, Schema } from "./scripted-model.ts";
+import type { Answered, Schema } from "./to-reply.ts";
 
 type Request = {
   readonly model: string;
@@ -17,7 +17,7 @@ type OwnTool = { readonly name?: string; readonly parameters?: Schema };
 
 /** OpenAI's Responses API, streaming only. */
 export const responses: LlmApi = {
-  path: "/v1/responses",
+  path: /^\/v1\/responses$/,
   parse(body) {
     const { input, tools = [] } = body as Request;
     const lastPrompt = input.findLastIndex(({ role }) => role === "user");

@@ -1,15 +1,15 @@
-import { recordCall } from "./call-log.ts";
-import { parseArguments, toUsageError } from "./arguments.ts";
+import { recordCall } from "./record-call.ts";
+import { parseArguments, toUsageError } from "./parse-arguments.ts";
 import { serveAcp } from "./acp/serve-acp.ts";
 import { answerV2 } from "./acp/answer-v2.ts";
 import { answerV3 } from "./acp/answer-v3.ts";
-import { printHelp } from "./help.ts";
+import { printHelp } from "./print-help.ts";
 import { toExitError } from "./profile/exit-error.ts";
-import { databaseFile } from "./profile/paths.ts";
+import { databaseFile } from "./profile/kiro-folder.ts";
 import type { Settings } from "./profile/settings.ts";
 import { startV3 } from "./start-v3.ts";
-import { findLogin } from "./state/auth.ts";
-import { countRun, openDatabase } from "./state/database.ts";
+import { findLogin } from "./state/find-login.ts";
+import { countRun, openDatabase } from "./state/open-database.ts";
 
 /** Runs `kiro-cli acp`, which the first engine does not have. */
 export async function acp(argv: readonly string[], given: Settings): Promise<void> {

@@ -3,29 +3,29 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isatty } from "node:tty";
-import { loadAgents, pickAgent } from "./agent/agents.ts";
+import { loadAgents, pickAgent } from "./agent/load-agents.ts";
 import type { V3Policy } from "./agent/decide-tool.ts";
-import { runHooks } from "./agent/hooks.ts";
+import { runHooks } from "./agent/run-hooks.ts";
 import type { KiroAgent } from "./agent/kiro-agent.ts";
 import { startMcpServers } from "./agent/mcp-servers.ts";
 import { loadUserRules } from "./agent/user-rules.ts";
-import { parseArguments, type KiroArguments } from "./arguments.ts";
-import { recordCall } from "./call-log.ts";
-import { printHelp } from "./help.ts";
+import { parseArguments, type KiroArguments } from "./parse-arguments.ts";
+import { recordCall } from "./record-call.ts";
+import { printHelp } from "./print-help.ts";
 import { write } from "./output/output.ts";
 import { createTextOutput } from "./output/text-output.ts";
 import { toExitError } from "./profile/exit-error.ts";
 import { MODELS } from "./profile/models.ts";
-import { databaseFile } from "./profile/paths.ts";
+import { databaseFile } from "./profile/kiro-folder.ts";
 import type { Settings } from "./profile/settings.ts";
-import { runShellEscape } from "./profile/shell.ts";
+import { runShellEscape } from "./profile/run-shell.ts";
 import { reply } from "./script/reply.ts";
 import { startV3 } from "./start-v3.ts";
 import { toSessionFiles } from "./state/session-files.ts";
-import { findLogin } from "./state/auth.ts";
+import { findLogin } from "./state/find-login.ts";
 import type { Conversation } from "./state/conversation.ts";
 import { openConversations } from "./state/conversation-store.ts";
-import { countRun, openDatabase, type KiroDatabase } from "./state/database.ts";
+import { countRun, openDatabase, type KiroDatabase } from "./state/open-database.ts";
 
 /** Runs `kiro-cli chat`: one prompt, one answer. */
 export async function chat(argv: readonly string[], given: Settings): Promise<void> {

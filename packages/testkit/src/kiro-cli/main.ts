@@ -23,9 +23,9 @@ async function runCommand(command: string, rest: readonly string[], settings: Se
     case "-h":
     case "--help":
     case "help":
-      return (await import("./help.ts")).printHelp(settings);
+      return (await import("./print-help.ts")).printHelp(settings);
     default:
-      throw (await import("./arguments.ts")).toUsageError(`unrecognized subcommand '${command}'`);
+      throw (await import("./parse-arguments.ts")).toUsageError(`unrecognized subcommand '${command}'`);
   }
 }
 

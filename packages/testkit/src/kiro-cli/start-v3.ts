@@ -1,5 +1,5 @@
 import { upgradeAgents } from "./agent/upgrade-agents.ts";
-import { runRuntime } from "./profile/runtime.ts";
+import { runRuntime } from "./profile/run-runtime.ts";
 import type { Settings } from "./profile/settings.ts";
 
 /** Does what every start of V3 does, whatever it is to do then. */

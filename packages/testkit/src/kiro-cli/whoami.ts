@@ -1,8 +1,8 @@
-import { findToken } from "./state/auth.ts";
-import { openDatabase } from "./state/database.ts";
+import { findToken } from "./state/find-login.ts";
+import { openDatabase } from "./state/open-database.ts";
 import { toExitError } from "./profile/exit-error.ts";
 import { write } from "./output/output.ts";
-import { databaseFile } from "./profile/paths.ts";
+import { databaseFile } from "./profile/kiro-folder.ts";
 import type { Settings } from "./profile/settings.ts";
 
 /** Runs `kiro-cli whoami`: refreshes an expired token, and exits with 1 without a login. */

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { MockOptions } from "./mock-options.ts";
-import { serveMock } from "./mock-server.ts";
+import { serveMock } from "./serve-mock.ts";
 
 const options = JSON.parse(process.argv[2] ?? "{}") as MockOptions;
 const { complains = [], hasChild = false, ignoresEnd = false, pidFile, says } = options;

@@ -34,7 +34,7 @@ export async function startMockServer(options: MockHttpOptions = {}): Promise<Mo
   const { SSEServerTransport } = await import("@modelcontextprotocol/sdk/server/sse.js");
   const { StreamableHTTPServerTransport } = await import("@modelcontextprotocol/sdk/server/streamableHttp.js");
   const { isInitializeRequest } = await import("@modelcontextprotocol/sdk/types.js");
-  const { serveMock } = await import("./mock-server.ts");
+  const { serveMock } = await import("./serve-mock.ts");
   const { authorization, older = false } = options;
   const streamable = new Map<string, StreamableHTTPServerTransport>();
   const events = new Map<string, SSEServerTransport>();

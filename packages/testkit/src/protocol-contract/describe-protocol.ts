@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createRunTurn, DEFAULT_TEXT_LIMITS } from "@budgie/core";
+import { createRunTurn } from "@budgie/core";
+import { DEFAULT_TEXT_LIMITS } from "@budgie/core/turn";
 import { FACTS, MOST_ANSWER_BYTES, type Fact, type Trial } from "./facts.ts";
 import type { Gaps } from "./gaps.ts";
 import type { ProtocolUnderTest, Task } from "./protocol-under-test.ts";

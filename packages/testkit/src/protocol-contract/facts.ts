@@ -1,12 +1,14 @@
 import { expect } from "vitest";
-import type { Reply, TurnHooks, TurnRequest } from "@budgie/core";
+import type { Reply, TurnRequest } from "@budgie/core";
+import { TurnEvents } from "@budgie/core/protocol";
+import type { TurnHooks } from "@budgie/core/turn";
 import { failureOf } from "../failure-of.ts";
 import type { Task, ProtocolUnderTest } from "./protocol-under-test.ts";
 
 /** Asks the agent to do a task. */
 type Ask = (
   task: Task,
-  options?: Pick<TurnRequest, "sessionId" | "tightening"> & Omit<TurnHooks, "runId">,
+  options?: Pick<TurnRequest, "sessionId" | "tightening"> & Pick<TurnHooks, "events" | "signal">,
 ) => Promise<Reply>;
 
 /** The means of a fact's test. */
@@ -37,12 +39,12 @@ export const FACTS = {
   },
   "passes on what the agent says at once": async ({ ask }) => {
     const said: Buffer[] = [];
-    await ask("speak", { onOutput: (chunk) => void said.push(chunk) });
+    await ask("speak", { events: new TurnEvents().on("output", (chunk) => void said.push(chunk)) });
     expect(Buffer.concat(said).toString()).toContain("Answered.");
   },
   "shows what the agent does": async ({ ask }) => {
     const shown = new Set<string>();
-    await ask("use a tool", { onProgress: (turn) => "activity" in turn && turn.activity && shown.add(turn.activity) });
+    await ask("use a tool", { events: new TurnEvents().on("activity", (activity) => void shown.add(activity)) });
     expect([...shown]).not.toEqual([]);
   },
   "names denied tools": async ({ ask }) => {
@@ -54,7 +56,8 @@ export const FACTS = {
   "ends a cancelled turn with CANCELLED": async ({ ask, leftovers }) => {
     const cancelling = new AbortController();
     const { signal } = cancelling;
-    const error = await failureOf(ask("hang", { signal, onOutput: () => cancelling.abort() }));
+    const events = new TurnEvents().on("output", () => cancelling.abort());
+    const error = await failureOf(ask("hang", { signal, events }));
     expect({ code: error.code, left: await leftovers() }).toEqual({ code: "CANCELLED", left: [] });
   },
   "ends a turn beyond its time with TIMED_OUT": async ({ ask, leftovers }) => {

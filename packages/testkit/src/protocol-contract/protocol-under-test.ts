@@ -1,4 +1,5 @@
-import type { Agent, Protocol, Runner } from "@budgie/core";
+import type { Agent, Runner } from "@budgie/core";
+import type { Protocol } from "@budgie/core/protocol";
 
 /** A task that every agent of the contract knows. */
 export type Task =

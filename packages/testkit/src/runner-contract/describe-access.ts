@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Access } from "@budgie/core";
+import type { Access } from "@budgie/core/policy";
 import { describe, expect, it } from "vitest";
 import { shareContractSession } from "./contract-session.ts";
 import type { RunnerSetup } from "./runner-setup.ts";

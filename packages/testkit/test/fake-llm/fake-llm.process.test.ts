@@ -67,6 +67,50 @@ describe("responses", () => {
   });
 });
 
+describe("Gemini's API", () => {
+  const ask = (...more: readonly object[]): Promise<string> =>
+    post("/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", {
+      contents: [{ role: "user", parts: [{ text: PROMPT }] }, ...more],
+      tools: [{ functionDeclarations: [{ name: WRITE.name, parametersJsonSchema: WRITE.parameters }] }],
+    });
+
+  it("writes with the tool that takes a path and content", async () => {
+    expect(await ask()).toContain(
+      '"functionCall":{"name":"write_file","args":{"file_path":"/tmp/a","content":"it\'s here"}}',
+    );
+  });
+
+  it("says the text when the tool has answered, and finishes", async () => {
+    const response = { functionResponse: { name: WRITE.name, response: { output: "ok" } } };
+    const answer = await ask({ role: "user", parts: [response] });
+
+    expect(answer).toContain('"parts":[{"text":"All done."}]},"finishReason":"STOP"');
+  });
+});
+
+describe("Anthropic's API", () => {
+  const ask = (...more: readonly object[]): Promise<string> =>
+    post("/v1/messages?beta=true", {
+      model: "fake",
+      messages: [{ role: "user", content: PROMPT }, ...more],
+      tools: [{ name: WRITE.name, input_schema: WRITE.parameters }],
+    });
+
+  it("writes with the tool that takes a path and content", async () => {
+    const answer = await ask();
+
+    expect(answer).toContain('"type":"tool_use"');
+    expect(answer).toContain(JSON.stringify(JSON.stringify({ file_path: "/tmp/a", content: "it's here" })));
+  });
+
+  it("says the text when the tool has answered, and finishes", async () => {
+    const answer = await ask({ role: "user", content: [{ type: "tool_result", content: "ok" }] });
+
+    expect(answer).toContain('"text":"All done."');
+    expect(answer).toContain('"stop_reason":"end_turn"');
+  });
+});
+
 describe("the model's certificate", () => {
   it("is not trusted without its authority", async () => {
     await expect(connect({ path: "/", method: "GET" })).rejects.toThrow(/certificate/);

@@ -1,10 +1,11 @@
 import type { ProgressToken, ServerNotification } from "@modelcontextprotocol/sdk/types.js";
-import { sanitizeText, toDurationText, type TurnProgress } from "@budgie/core";
+import { TurnEvents, type TurnProgress } from "@budgie/core/protocol";
+import { sanitizeText, formatDuration } from "@budgie/core/text";
 
 /** The progress notifications of one call. */
 export type Progress = {
-  /** `undefined` if the client did not ask for progress */
-  readonly onProgress: ((progress: TurnProgress) => void) | undefined;
+  /** The events of the call's turn, which become notifications if the client asked for progress */
+  readonly events: TurnEvents;
   /** Stops all notifications. */
   readonly end: () => void;
 };
@@ -24,7 +25,8 @@ export type ProgressOptions = {
  * does not read are skipped.
  */
 export function createProgress({ heartbeatMs, isFull, send, token }: ProgressOptions): Progress {
-  if (token === undefined) return { onProgress: undefined, end: () => undefined };
+  const events = new TurnEvents();
+  if (token === undefined) return { events, end: () => undefined };
   const progressToken = token;
   let isEnded = false;
   let progress = 0;
@@ -35,17 +37,18 @@ export function createProgress({ heartbeatMs, isFull, send, token }: ProgressOpt
     // Notifications for a client that does not read would accumulate in memory.
     if (isEnded || isFull()) return;
     progress++;
-    const message = latest === undefined ? {} : { message: toProgressText(latest) };
+    const message = latest === undefined ? {} : { message: formatProgress(latest) };
     // A disconnected client is handled elsewhere.
     send({ method: "notifications/progress", params: { progressToken, progress, ...message } }).catch(() => undefined);
   }
 
+  events.on("phase", (turn) => {
+    const isNew = latest === undefined || placeOf(latest) !== placeOf(turn);
+    latest = turn;
+    if (isNew) tell();
+  });
   return {
-    onProgress(turn) {
-      const isNew = latest === undefined || toPlace(latest) !== toPlace(turn);
-      latest = turn;
-      if (isNew) tell();
-    },
+    events,
     end() {
       isEnded = true;
       clearInterval(beating);
@@ -54,7 +57,7 @@ export function createProgress({ heartbeatMs, isFull, send, token }: ProgressOpt
 }
 
 /** Returns the part of the progress whose change is reported. Opening the session repeats the phase `starting`. */
-function toPlace(turn: TurnProgress): string {
+function placeOf(turn: TurnProgress): string {
   switch (turn.phase) {
     case "waiting":
       return `waiting ${turn.position}`;
@@ -66,19 +69,19 @@ function toPlace(turn: TurnProgress): string {
 }
 
 /** Returns the phase of a turn, its duration and the agent's activity: `code-reviewer: running, second try, 1m20s: Edit a.ts`. */
-export function toProgressText(turn: TurnProgress): string {
+export function formatProgress(turn: TurnProgress): string {
   const seconds = Math.floor((performance.now() - turn.sinceMs) / 1000);
-  const place = toPlaceText(turn);
+  const place = formatPlace(turn);
   const activity = turn.phase === "running" && turn.activity !== undefined ? `: ${sanitizeText(turn.activity)}` : "";
   if (seconds === 0) return `${turn.agent}: ${place}${activity}`;
-  return `${turn.agent}: ${place}${place === SECOND_TRY ? "," : ""} ${toDurationText(1000 * seconds)}${activity}`;
+  return `${turn.agent}: ${place}${place === SECOND_TRY ? "," : ""} ${formatDuration(1000 * seconds)}${activity}`;
 }
 
 const SECOND_TRY = "running, second try";
 const ORDINAL = new Intl.PluralRules("en-US", { type: "ordinal" });
 const ENDINGS: Partial<Record<Intl.LDMLPluralRule, string>> = { one: "st", two: "nd", few: "rd" };
 
-function toPlaceText(turn: TurnProgress): string {
+function formatPlace(turn: TurnProgress): string {
   switch (turn.phase) {
     case "waiting":
       return `waiting, ${turn.position}${ENDINGS[ORDINAL.select(turn.position)] ?? "th"} in line`;

@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import { Server, type ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
 import type { CallToolResult, Implementation, RequestId } from "@modelcontextprotocol/sdk/types.js";
-import { escapeForTerminal } from "../../terminal/printable.ts";
+import { escapeForTerminal } from "@budgie/core/text";
 import type { ClientTransport, DeliveryState } from "./client-transport.ts";
 import { callRequest, invalidParams, listRequest } from "./request-schemas.ts";
 import { createProgress } from "../calls/progress.ts";
-import { toRunIds } from "../calls/tool-result.ts";
-import type { ClientTools } from "../calls/call-tool.ts";
-import { discoverRequest, refuseRevision } from "./protocol-revision.ts";
+import { listRunIds } from "../calls/to-reply-result.ts";
+import type { ClientTools } from "../calls/client-tools.ts";
+import { discoverRequest, refuseRevision } from "./refuse-revision.ts";
 import { createToldSessions } from "./told-sessions.ts";
 
 /** One client's MCP session, over any transport. */
@@ -78,14 +78,13 @@ export function createConnection(options: ConnectionOptions): Connection {
     const token = params._meta?.progressToken;
     const isFull = (): boolean => transport.isFull(requestId);
     const progress = createProgress({ token, send: sendNotification, isFull, heartbeatMs });
-    const { onProgress } = progress;
     toldSessions.name(params.arguments?.["sessionId"]);
     let drop: (() => void) | undefined;
     const ifDropped = (then: () => void): void => void (drop = then);
     const ending = new AbortController();
     signal.addEventListener("abort", () => ending.abort(signal.reason), { once: true });
     if (isClosing) ending.abort();
-    const hooks = { signal: ending.signal, onProgress, ifDropped };
+    const hooks = { signal: ending.signal, events: progress.events, ifDropped };
     const call = clientTools.call(params.name, params.arguments, hooks);
     if (call === undefined) throw invalidParams(`There is no tool "${params.name}".`);
     calls.set(call, ending);
@@ -106,7 +105,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   });
 
   function followResult(requestId: RequestId, result: CallToolResult, drop: (() => void) | undefined): void {
-    const runIds = toRunIds(result);
+    const runIds = listRunIds(result);
     if (runIds.length === 0 && drop === undefined) return toldSessions.tell(result, () => undefined);
     let isProven = false;
     toldSessions.tell(result, () => {
@@ -120,7 +119,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     });
   }
 
-  server.onerror = ({ message }) => report(`Trouble with the client: ${toOneLine(message)}`);
+  server.onerror = ({ message }) => report(`Trouble with the client: ${oneLine(message)}`);
   server.onclose = onClientClosed;
 
   return {
@@ -142,6 +141,6 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
-function toOneLine(text: string): string {
+function oneLine(text: string): string {
   return escapeForTerminal(text.replace(/\s+/g, " ")).slice(0, 300);
 }

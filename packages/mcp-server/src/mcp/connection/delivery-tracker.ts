@@ -50,6 +50,6 @@ export function createDeliveryTracker({ crossingMs }: { readonly crossingMs: num
 }
 
 /** Returns the id of the request that a message cancels; `undefined` for any other message. */
-export function toCancelledRequest(message: JSONRPCMessage): RequestId | undefined {
+export function findCancelledRequest(message: JSONRPCMessage): RequestId | undefined {
   return CancelledNotificationSchema.safeParse(message).data?.params.requestId;
 }

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
-import { toCancelledRequest } from "./delivery-tracker.ts";
+import { findCancelledRequest } from "./delivery-tracker.ts";
 
 /**
  * The open requests of a client. If one calls a tool before `initialize` is answered, which MCP forbids, its messages were piped
@@ -30,7 +30,7 @@ export function createPipedRequests(): PipedRequests {
   return {
     received(message) {
       if (!("method" in message)) return;
-      close(toCancelledRequest(message));
+      close(findCancelledRequest(message));
       isPiped ||= initialize !== undefined && open.has(initialize) && message.method === "tools/call";
       if (!("id" in message)) return;
       open.add(message.id);

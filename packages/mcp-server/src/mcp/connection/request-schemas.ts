@@ -1,9 +1,21 @@
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 
+// Each notification of progress repeats the client's token.
+const LONGEST_TOKEN = 1_000;
+
 /** The schema of `tools/call`. Malformed requests fail with `InvalidParams`, as specified; the SDK would send an internal error. */
 export const callRequest = CallToolRequestSchema.extend({
-  params: orInvalidParams("tools/call", CallToolRequestSchema.shape.params),
+  params: orInvalidParams(
+    "tools/call",
+    CallToolRequestSchema.shape.params.refine(
+      ({ _meta }) => String(_meta?.progressToken ?? "").length <= LONGEST_TOKEN,
+      {
+        path: ["_meta", "progressToken"],
+        message: `longer than ${LONGEST_TOKEN} characters`,
+      },
+    ),
+  ),
 });
 
 /** The schema of `tools/list`, with the same error. */

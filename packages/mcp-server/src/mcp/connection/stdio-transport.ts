@@ -1,7 +1,7 @@
 import { JSONRPCMessageSchema, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { createLineReader, parseRequest } from "@budgie/core";
+import { createLineReader, parseRequest } from "@budgie/core/bounds";
 import type { Host } from "../../process/host.ts";
-import { createDeliveryTracker, toCancelledRequest } from "./delivery-tracker.ts";
+import { createDeliveryTracker, findCancelledRequest } from "./delivery-tracker.ts";
 import type { ClientTransport } from "./client-transport.ts";
 import { createPipedRequests, type PipedRequests } from "./piped-requests.ts";
 
@@ -22,7 +22,7 @@ export function createStdioTransport({ stdin, stdout }: Pick<Host, "stdin" | "st
 
   function receive(message: JSONRPCMessage): void {
     requests.received(message);
-    const cancelled = toCancelledRequest(message);
+    const cancelled = findCancelledRequest(message);
     if (cancelled !== undefined) deliveries.drop(cancelled);
     transport.onmessage?.(message);
   }

@@ -1,7 +1,8 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { isSessionId } from "@budgie/core";
 
 /** The session ids that a client was told, and by which answers. */
-export type ToldSessions = {
+export type ToldIds = {
   /** Notes that the client is about to be sent a result; `prove` is called once if a later call shows that it arrived. */
   readonly tell: (result: CallToolResult, prove: () => void) => void;
   /** Notes that a call names a session. If only one result told its id, then that result arrived. */
@@ -12,7 +13,7 @@ export type ToldSessions = {
 const MOST_TOLD = 1_000;
 
 /** Creates an empty record of the sessions of one client. */
-export function createToldSessions(): ToldSessions {
+export function createToldSessions(): ToldIds {
   // `undefined`: the client named it, or several results told it
   const told = new Map<string, (() => void) | undefined>();
 
@@ -22,10 +23,10 @@ export function createToldSessions(): ToldSessions {
 
   return {
     tell(result, prove) {
-      for (const sessionId of toSessionIds(result)) note(sessionId, told.has(sessionId) ? undefined : prove);
+      for (const sessionId of listSessionIds(result)) note(sessionId, told.has(sessionId) ? undefined : prove);
     },
     name(sessionId) {
-      if (typeof sessionId !== "string" || sessionId === "") return;
+      if (typeof sessionId !== "string" || !isSessionId(sessionId)) return;
       told.get(sessionId)?.();
       note(sessionId, undefined);
     },
@@ -33,7 +34,7 @@ export function createToldSessions(): ToldSessions {
 }
 
 /** Returns the ids in a result of a turn, or of the status of several. */
-function toSessionIds({ structuredContent = {} }: CallToolResult): readonly string[] {
+function listSessionIds({ structuredContent = {} }: CallToolResult): readonly string[] {
   const { runs = [] } = structuredContent;
   const facts = [structuredContent, ...(runs as readonly Record<string, unknown>[])];
   return facts.flatMap(({ sessionId }) => (typeof sessionId === "string" ? [sessionId] : []));

@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isInitializeRequest, isJSONRPCRequest } from "@modelcontextprotocol/sdk/types.js";
-import { toRevisionError } from "../connection/protocol-revision.ts";
+import { findRevisionError } from "../connection/refuse-revision.ts";
 import type { HttpLimits } from "./http-limits.ts";
-import type { HttpSession, HttpSessions } from "./http-sessions.ts";
-import { refuse, sendJson, type Refusal } from "./http-response.ts";
+import type { HttpSession, HttpClients } from "./http-sessions.ts";
+import { refuse, sendJson, type Refusal } from "./send-json.ts";
 import type { RequestGuard } from "./request-guard.ts";
 
 export type AnswerOptions = {
   readonly guard: RequestGuard;
   /** Returns whether a request has the token. */
   readonly isAuthorized: (request: IncomingMessage) => boolean;
-  readonly sessions: HttpSessions;
+  readonly sessions: HttpClients;
   readonly limits: HttpLimits;
   readonly version: string;
 };
@@ -42,7 +42,7 @@ export async function answerRequest(
 }
 
 function answerHealth({ method }: IncomingMessage, response: ServerResponse, { version }: AnswerOptions): void {
-  if (method !== "GET" && method !== "HEAD") return refuse(response, toWrongMethod("GET, HEAD"));
+  if (method !== "GET" && method !== "HEAD") return refuse(response, wrongMethod("GET, HEAD"));
   sendJson(response, { status: 200, body: { status: "ok", version } });
 }
 
@@ -63,7 +63,7 @@ const MCP_METHODS = "GET, POST, DELETE";
 async function answerClient(request: IncomingMessage, response: ServerResponse, options: AnswerOptions): Promise<void> {
   const { isAuthorized, sessions } = options;
   if (!isAuthorized(request)) return refuse(response, UNAUTHORIZED);
-  if (!MCP_METHODS.split(", ").includes(request.method ?? "")) return refuse(response, toWrongMethod(MCP_METHODS));
+  if (!MCP_METHODS.split(", ").includes(request.method ?? "")) return refuse(response, wrongMethod(MCP_METHODS));
   const id = request.headers["mcp-session-id"];
   const known = typeof id === "string" ? sessions.find(id) : undefined;
   if (id !== undefined && known === undefined) return refuse(response, NO_SESSION);
@@ -82,9 +82,9 @@ async function answerPost(
   if (known !== undefined) return known.handle({ request, response, body, release });
   release();
   // Some clients send other requests before `initialize`; these must not create a session.
-  if (!isInitializeRequest(body)) return refuse(response, toUnbegun(body));
+  if (!isInitializeRequest(body)) return refuse(response, unbegun(body));
   const session = await sessions.begin();
-  return session === undefined ? refuse(response, toTooMany(limits)) : session.handle({ request, response, body });
+  return session === undefined ? refuse(response, tooMany(limits)) : session.handle({ request, response, body });
 }
 
 const UNAUTHORIZED: Refusal = {
@@ -104,17 +104,17 @@ const NO_ID: Refusal = {
 };
 
 /** Returns the refusal of a request that neither names a session nor begins one. */
-function toUnbegun(body: unknown): Refusal {
+function unbegun(body: unknown): Refusal {
   if (!isJSONRPCRequest(body)) return NO_ID;
-  const error = toRevisionError(body);
+  const error = findRevisionError(body);
   return error === undefined ? NO_ID : { status: 400, id: body.id, ...error };
 }
 
-function toWrongMethod(allowed: string): Refusal {
+function wrongMethod(allowed: string): Refusal {
   return { status: 405, message: `Only ${allowed} can be used here.`, headers: { allow: allowed } };
 }
 
-function toTooMany({ sessions }: HttpLimits): Refusal {
+function tooMany({ sessions }: HttpLimits): Refusal {
   return {
     status: 503,
     message: `There are ${sessions} sessions, which is the limit. End one with DELETE, or wait until an unused one expires.`,

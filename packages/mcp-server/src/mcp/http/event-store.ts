@@ -68,8 +68,8 @@ export function createEventStore(limits: Pick<HttpLimits, "eventBytes" | "events
   function empty(event: StoredEvent): void {
     const { message } = event;
     if ("method" in message) return remove(event);
-    const notKept = toNotKept(message.id);
-    const size = toBytes(notKept);
+    const notKept = notKeptMessage(message.id);
+    const size = countBytes(notKept);
     // A message no larger than the error stays until there are too many events.
     if (event.bytes <= size) return;
     bytes -= event.bytes - size;
@@ -98,7 +98,7 @@ export function createEventStore(limits: Pick<HttpLimits, "eventBytes" | "events
       const number = ++last;
       // A stream's first event is empty; it only carries an id to resume from.
       if (Object.keys(message).length > 0) {
-        add({ number, streamId, message, bytes: toBytes(message), isWhole: true });
+        add({ number, streamId, message, bytes: countBytes(message), isWhole: true });
       }
       return toEventId({ number, streamId });
     },
@@ -130,10 +130,10 @@ function parseEventId(eventId: string): Pick<StoredEvent, "number" | "streamId">
   return { number: Number(number ?? Number.NaN), streamId };
 }
 
-function toNotKept(id: RequestId | undefined): JSONRPCMessage {
+function notKeptMessage(id: RequestId | undefined): JSONRPCMessage {
   return { jsonrpc: "2.0", ...(id === undefined ? {} : { id }), error: { code: NOT_KEPT, message: NOT_KEPT_TEXT } };
 }
 
-function toBytes(message: JSONRPCMessage): number {
+function countBytes(message: JSONRPCMessage): number {
   return Buffer.byteLength(JSON.stringify(message));
 }

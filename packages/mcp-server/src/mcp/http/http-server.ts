@@ -6,13 +6,13 @@ import type { ToolServer } from "../connection/stdio-server.ts";
 import { answerRequest, MCP_PATH } from "./answer-request.ts";
 import { createConnectionShares } from "./connection-shares.ts";
 import { HTTP_LIMITS, type HttpLimits } from "./http-limits.ts";
-import { createHttpSessions, type HttpSessionsOptions } from "./http-sessions.ts";
+import { createHttpSessions, type HttpClientsOptions } from "./http-sessions.ts";
 import { createRequestGuard, type RequestGuardOptions } from "./request-guard.ts";
-import { refuse } from "./http-response.ts";
+import { refuse } from "./send-json.ts";
 import { createTokenCheck } from "./token-check.ts";
 
 export type HttpServerOptions = RequestGuardOptions &
-  Pick<HttpSessionsOptions, "connect"> & {
+  Pick<HttpClientsOptions, "connect"> & {
     /** 0 selects a free port */
     readonly port: number;
     readonly token: string;
@@ -61,7 +61,7 @@ export function createHttpServer(options: HttpServerOptions): ToolServer {
   return {
     async start() {
       await new Promise<void>((resolve, reject) => {
-        server.once("error", (error) => reject(toListenError(error, { host, port })));
+        server.once("error", (error) => reject(listenError(error, { host, port })));
         server.listen({ host, port }, resolve);
       });
       server.on("error", ({ message }) => report(`Trouble with HTTP: ${message}`));
@@ -91,7 +91,7 @@ const WHY: Readonly<Record<string, string>> = {
   ENOTFOUND: "no such name is known. Choose another --host",
 };
 
-function toListenError(cause: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): BudgieError {
+function listenError(cause: NodeJS.ErrnoException, { host, port }: { host: string; port: number }): BudgieError {
   const { code = "", message } = cause;
   const why = WHY[code] ?? `${message}. Choose another --host or --port`;
   return new BudgieError("CONFIG_INVALID", `Cannot listen on port ${port} of "${host}": ${why}.`, { cause });

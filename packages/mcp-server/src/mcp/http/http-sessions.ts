@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createByteBudget } from "@budgie/core";
+import { createByteBudget } from "@budgie/core/bounds";
 import type { ClientTransport } from "../connection/client-transport.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { HttpLimits } from "./http-limits.ts";
@@ -15,7 +15,7 @@ export type HttpSession = {
 };
 
 /** The MCP sessions of a server, one for each client. */
-export type HttpSessions = {
+export type HttpClients = {
   /** Creates a session; `undefined` if the limit is reached. */
   readonly begin: () => Promise<HttpSession | undefined>;
   readonly find: (id: string) => HttpSession | undefined;
@@ -26,7 +26,7 @@ export type HttpSessions = {
   readonly close: () => Promise<void>;
 };
 
-export type HttpSessionsOptions = {
+export type HttpClientsOptions = {
   readonly limits: HttpLimits;
   /** The time that a session may be idle: without a connection and without a call */
   readonly ttlMs: number;
@@ -42,7 +42,7 @@ type Live = HttpSession & {
 };
 
 /** Creates the table of sessions, which ends idle ones. */
-export function createHttpSessions({ connect, limits, report, ttlMs }: HttpSessionsOptions): HttpSessions {
+export function createHttpSessions({ connect, limits, report, ttlMs }: HttpClientsOptions): HttpClients {
   const live = new Map<string, Live>();
   const allPending = createByteBudget(limits.allPendingBytes);
   const ending = new Set<Promise<void>>();

@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { TransportSendOptions } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
-import { createDeliveryTracker, toCancelledRequest } from "../connection/delivery-tracker.ts";
+import { createDeliveryTracker, findCancelledRequest } from "../connection/delivery-tracker.ts";
 import type { ClientTransport } from "../connection/client-transport.ts";
 import { createEventStore, type StoredStream } from "./event-store.ts";
 import { createPendingRequests, type RequestBatch } from "./pending-requests.ts";
 import type { HttpLimits } from "./http-limits.ts";
-import { refuse } from "./http-response.ts";
+import { refuse } from "./send-json.ts";
 import { writeEvents } from "./write-events.ts";
 
 /** One HTTP request of a session, with its body read. */
@@ -111,7 +111,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
       const batch = pending.find(message.id);
       if (batch !== undefined) batch.isTaken = true;
     }
-    const cancelled = toCancelledRequest(message);
+    const cancelled = findCancelledRequest(message);
     if (cancelled !== undefined) cancel(cancelled);
   };
   transport.send = async (message: JSONRPCMessage, options?: TransportSendOptions) => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
-import { createRequestIntake, readBody, type ByteBudget } from "@budgie/core";
-import type { Refusal } from "./http-response.ts";
+import { createRequestIntake, readBody, type ByteBudget } from "@budgie/core/bounds";
+import type { Refusal } from "./send-json.ts";
 import type { HttpLimits } from "./http-limits.ts";
 
 /** The requests of one session. */
@@ -24,13 +24,13 @@ export function createInbox(limits: HttpLimits, pending: ByteBudget): Inbox {
     pending,
     async read(request) {
       const bytes = await readBody(request, { bytes: limits.bodyBytes, pending });
-      if (!Buffer.isBuffer(bytes)) return { refusal: bytes === "bytes" ? toTooLarge(limits) : toTooMuch(limits) };
+      if (!Buffer.isBuffer(bytes)) return { refusal: bytes === "bytes" ? tooLarge(limits) : tooMuch(limits) };
       const { length } = bytes;
       try {
         return { body: await parse(bytes), release: () => pending.giveBack(length) };
       } catch (error) {
         pending.giveBack(length);
-        return { refusal: error instanceof RangeError ? toTooComplex(error) : NO_JSON };
+        return { refusal: error instanceof RangeError ? tooComplex(error) : NO_JSON };
       }
     },
   };
@@ -38,15 +38,15 @@ export function createInbox(limits: HttpLimits, pending: ByteBudget): Inbox {
 
 const NO_JSON: Refusal = { status: 400, code: -32_700, message: "Parse error: the request is not JSON." };
 
-function toTooLarge({ bodyBytes }: HttpLimits): Refusal {
+function tooLarge({ bodyBytes }: HttpLimits): Refusal {
   return { status: 413, message: `A request must not be larger than ${bodyBytes} bytes.` };
 }
 
-function toTooComplex({ message }: RangeError): Refusal {
+function tooComplex({ message }: RangeError): Refusal {
   return { status: 413, message: `A request must not have ${message}.` };
 }
 
-function toTooMuch({ allPendingBytes, pendingBytes }: HttpLimits): Refusal {
+function tooMuch({ allPendingBytes, pendingBytes }: HttpLimits): Refusal {
   return {
     status: 429,
     message:

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { isIPv6 } from "node:net";
-import type { Refusal } from "./http-response.ts";
+import type { Refusal } from "./send-json.ts";
 
 /** Checks the Host and Origin headers of requests. */
 export type RequestGuard = {

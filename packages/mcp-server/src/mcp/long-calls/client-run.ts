@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import type { TurnHooks, TurnProgress } from "@budgie/core";
+import { TurnEvents, type TurnProgress } from "@budgie/core/protocol";
+import type { TurnHooks } from "@budgie/core/turn";
 
 /** A call of one client that may outlive its answer, and whose result can be awaited more than once. */
 export type ClientRun = {
@@ -14,30 +15,23 @@ export type ClientRun = {
   readonly outcome: () => CallToolResult | undefined;
   /** Returns the latest progress; `undefined` before the first. */
   readonly place: () => TurnProgress | undefined;
-  /** Calls `tell` with the latest progress and every further one, until the returned function is called. */
-  readonly follow: (tell: Tell | undefined) => () => void;
+  /** Tells these events the latest progress and every further one, until the returned function is called. */
+  readonly follow: (events: TurnEvents | undefined) => () => void;
   readonly stop: (reason?: unknown) => void;
 };
 
-type Tell = (progress: TurnProgress) => void;
 type Work = (hooks: TurnHooks) => Promise<CallToolResult> | undefined;
 
 /** Starts a run; `undefined` if `work` returns `undefined`. */
 export function beginClientRun(tool: string, work: Work): ClientRun | undefined {
   const runId = randomUUID();
   const stopping = new AbortController();
-  const followers = new Set<Tell>();
+  const events = new TurnEvents();
   let place: TurnProgress | undefined;
   let outcome: CallToolResult | undefined;
 
-  const result = work({
-    runId,
-    signal: stopping.signal,
-    onProgress(progress) {
-      place = progress;
-      for (const tell of followers) tell(progress);
-    },
-  });
+  events.on("phase", (progress) => void (place = progress));
+  const result = work({ runId, signal: stopping.signal, events });
   if (result === undefined) return undefined;
   // Callers that await `result` see the same rejection; this only avoids an unhandled one.
   result.then((known) => (outcome = known)).catch(() => undefined);
@@ -48,11 +42,12 @@ export function beginClientRun(tool: string, work: Work): ClientRun | undefined 
     result,
     outcome: () => outcome,
     place: () => place,
-    follow(tell) {
-      if (tell === undefined) return () => undefined;
-      followers.add(tell);
+    follow(followers) {
+      if (followers === undefined) return () => undefined;
+      const tell = (progress: TurnProgress): void => void followers.emit("phase", progress);
+      events.on("phase", tell);
       if (place !== undefined) tell(place);
-      return () => void followers.delete(tell);
+      return () => void events.off("phase", tell);
     },
     stop: (reason) => stopping.abort(reason),
   };

@@ -1,5 +1,5 @@
 import { BudgieError } from "@budgie/core";
-import { escapeForTerminal } from "../../terminal/printable.ts";
+import { escapeForTerminal } from "@budgie/core/text";
 import type { ClientRun } from "./client-run.ts";
 
 /** The runs of one client: pending ones, and ended ones whose results are kept. */
@@ -40,13 +40,13 @@ export function createClientRuns(): ClientRuns {
     find(runId) {
       const run = runs.get(runId);
       if (run !== undefined) return run;
-      throw toNotFound(escapeForTerminal(runId.slice(0, LONGEST_ID)));
+      throw notFoundError(escapeForTerminal(runId.slice(0, LONGEST_ID)));
     },
     list: () => [...runs.values()],
   };
 }
 
-function toNotFound(runId: string): BudgieError {
+function notFoundError(runId: string): BudgieError {
   return new BudgieError(
     "RUN_NOT_FOUND",
     `You have no run "${runId}" that still runs or whose result is kept. If it was answered, the next call on its session ` +

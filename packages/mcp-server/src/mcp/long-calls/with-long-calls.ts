@@ -2,12 +2,11 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { byName, findTool } from "../names/find-tool.ts";
 import { beginClientRun, type ClientRun } from "./client-run.ts";
 import { createClientRuns } from "./client-runs.ts";
-import { cancelInput, statusInput, waitInput, type LongCallTool } from "./long-call-tools.ts";
-import { toCancelledResult, toEnd, toRunningResult, toStatusResult, toStoppingResult } from "./running-result.ts";
-import { parseToolInput } from "../tools/tool-input.ts";
-import { toErrorResult } from "../calls/tool-result.ts";
-import type { CallHooks, ClientTools } from "../calls/call-tool.ts";
-import { withTimeout } from "./with-timeout.ts";
+import { cancelInput, statusInput, waitInput, type LongCallTool } from "./build-long-call-tools.ts";
+import { toCancelledResult, findEnd, toRunningResult, toStatusResult, toStoppingResult } from "./to-running-result.ts";
+import { parseToolInput } from "../tools/parse-tool-input.ts";
+import { toErrorResult } from "../calls/to-reply-result.ts";
+import type { CallHooks, ClientTools } from "../calls/client-tools.ts";
 
 export type LongCallOptions = {
   /** Returns the soft deadline of the client in milliseconds; `undefined` if there is none. */
@@ -22,19 +21,19 @@ export type LongCallOptions = {
  */
 export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, tools }: LongCallOptions): ClientTools {
   const runs = createClientRuns();
-  const names = toNames(tools);
+  const names = namesOf(tools);
   let isStopped = false;
 
   async function answerInTime(run: ClientRun, hooks: CallHooks, limitMs: number): Promise<CallToolResult> {
-    const { ifDropped, onProgress, signal } = hooks;
+    const { events, ifDropped, signal } = hooks;
     const stop = (): void => run.stop(signal?.reason);
-    const unfollow = run.follow(onProgress);
+    const unfollow = run.follow(events);
     signal?.addEventListener("abort", stop, { once: true });
     if (signal?.aborted === true) stop();
     runs.add(run);
     let isLong = false;
     try {
-      const result = await withTimeout(run.result, limitMs);
+      const result = await waitFor(run.result, limitMs);
       if (result !== undefined) return result;
       isLong = true;
       runs.keep(run);
@@ -49,12 +48,12 @@ export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, to
     }
   }
 
-  async function wait(input: unknown, { onProgress, signal }: CallHooks, limitMs: number): Promise<CallToolResult> {
+  async function wait(input: unknown, { events, signal }: CallHooks, limitMs: number): Promise<CallToolResult> {
     const { runId, seconds = Infinity } = parseToolInput(waitInput, input);
     const run = runs.find(runId);
-    const unfollow = run.follow(onProgress);
+    const unfollow = run.follow(events);
     try {
-      const result = await toResult(run, Math.min(limitMs, 1000 * seconds), signal);
+      const result = await awaitResult(run, Math.min(limitMs, 1000 * seconds), signal);
       return result ?? toRunningResult(run, { names, deadlineMs: limitMs });
     } finally {
       unfollow();
@@ -62,19 +61,19 @@ export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, to
   }
 
   /** Awaits a run, or its end by `stop`, which ends the waiting too. */
-  async function toResult({ result }: ClientRun, limitMs: number, signal?: AbortSignal) {
-    return (await withTimeout(result, limitMs, signal)) ?? (isStopped ? result : undefined);
+  async function awaitResult({ result }: ClientRun, limitMs: number, signal?: AbortSignal) {
+    return (await waitFor(result, limitMs, signal)) ?? (isStopped ? result : undefined);
   }
 
   async function cancel(input: unknown, { signal }: CallHooks, limitMs: number): Promise<CallToolResult> {
     const run = runs.find(parseToolInput(cancelInput, input).runId);
     run.stop("The client cancelled the run.");
-    const result = await toResult(run, limitMs, signal);
+    const result = await awaitResult(run, limitMs, signal);
     if (result === undefined) return toStoppingResult(run, { names });
-    return toEnd(result) === "cancelled" ? toCancelledResult(run, result) : result;
+    return findEnd(result) === "cancelled" ? toCancelledResult(run, result) : result;
   }
 
-  async function tell(input: unknown): Promise<CallToolResult> {
+  async function status(input: unknown): Promise<CallToolResult> {
     const { runId } = parseToolInput(statusInput, input);
     // Calls without progress run no agent, or have not started one yet.
     const all = runId ? [runs.find(runId)] : runs.list().filter((run) => run.place() !== undefined);
@@ -84,7 +83,7 @@ export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, to
   function follow({ kind }: LongCallTool, input: unknown, on: { hooks: CallHooks; limitMs: number }) {
     switch (kind) {
       case "status":
-        return tell(input).catch(toErrorResult);
+        return status(input).catch(toErrorResult);
       case "wait":
         return wait(input, on.hooks, on.limitMs).catch(toErrorResult);
       case "cancel":
@@ -123,8 +122,23 @@ export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, to
   };
 }
 
-function toNames(tools: readonly LongCallTool[]) {
+function namesOf(tools: readonly LongCallTool[]) {
   const nameOf = (kind: LongCallTool["kind"]): string =>
     tools.find((tool) => tool.kind === kind)?.definition.name ?? kind;
   return { wait: nameOf("wait"), status: nameOf("status"), cancel: nameOf("cancel") };
+}
+
+/** Awaits `work` for at most `limitMs` or until `signal` aborts; then resolves to `undefined`. */
+async function waitFor<T>(work: Promise<T>, limitMs: number, signal?: AbortSignal): Promise<T | undefined> {
+  if (signal?.aborted === true) return undefined;
+  let stop = (): void => undefined;
+  const enough = new Promise<undefined>((resolve) => (stop = () => resolve(undefined)));
+  const timer = setTimeout(stop, limitMs).unref();
+  signal?.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, enough]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  }
 }

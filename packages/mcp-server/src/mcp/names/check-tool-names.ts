@@ -1,7 +1,7 @@
 import { BudgieError, type Agent } from "@budgie/core";
-import { OWN_TOOLS, toOwnToolName } from "./own-tool-name.ts";
+import { OWN_TOOLS, nameOwnTool } from "./name-own-tool.ts";
 import { toSafeName, toToolName } from "./tool-name.ts";
-import { type NamingOptions } from "../../config/tool-options.ts";
+import { type NamingOptions } from "../../config/naming-options.ts";
 
 // The limit of the MCP specification
 const LONGEST = 128;
@@ -9,7 +9,7 @@ const LONGEST = 128;
 /** Throws `CONFIG_INVALID` for tool names that are too long, or that collide with another agent's or budgie's own for some client. */
 export function checkToolNames(agents: readonly Agent[], options: NamingOptions): void {
   if (options.tools === "router") return refuseTwins(agents);
-  const own = OWN_TOOLS.map((tool): Named => ({ name: toOwnToolName(tool, options).name, agent: undefined }));
+  const own = OWN_TOOLS.map((tool): Named => ({ name: nameOwnTool(tool, options).name, agent: undefined }));
   const named = [...own, ...agents.map((agent): Named => ({ name: toToolName(agent.name, options).name, agent }))];
   for (const reader of READERS) refuseCollision(named, reader);
   for (const tool of named) refuseLong(tool);
@@ -64,14 +64,14 @@ function refuseCollision(tools: readonly Named[], { read, who }: Reader): void {
     const other = seen.get(name);
     // Budgie's own names do not collide, so the later one is an agent's.
     if (other !== undefined && tool.agent !== undefined)
-      throw invalid(toCollision(tool.name, tool.agent, { other, who }));
+      throw invalid(explainCollision(tool.name, tool.agent, { other, who }));
     seen.set(name, tool);
   }
 }
 
 type Collision = { readonly other: Named; readonly who: Reader["who"] };
 
-function toCollision(name: string, agent: Agent, { other, who }: Collision): string {
+function explainCollision(name: string, agent: Agent, { other, who }: Collision): string {
   const [mine, own] = [agentText(agent), `budgie's own tool "${other.name}"`];
   if (other.agent === undefined) {
     return who === undefined

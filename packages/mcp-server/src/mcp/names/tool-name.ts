@@ -1,4 +1,4 @@
-import type { NamingOptions } from "../../config/tool-options.ts";
+import type { NamingOptions } from "../../config/naming-options.ts";
 import { createHash } from "node:crypto";
 
 /** The name of a tool. */

@@ -26,9 +26,13 @@ export const replyOutput = z.looseObject({
   durationMs: z.number(),
   exit: z.looseObject({}).describe("How the agent's process ended"),
   retried: z.boolean().describe("Whether the first try timed out or crashed"),
-  denied: z.array(z.string()).describe("Tools that the agent wanted and was not allowed; the work may be incomplete"),
+  denied: z
+    .array(z.string())
+    .optional()
+    .describe("Tools that the agent wanted and was not allowed; the work may be incomplete"),
   changedExecutablePaths: z
     .array(z.string())
+    .optional()
     .describe(
       "Files changed during the turn that the user's machine runs by itself: have the user look before going on",
     ),
@@ -36,6 +40,10 @@ export const replyOutput = z.looseObject({
     .looseObject({
       allowed: z.array(z.looseObject(target)).describe("What it reached"),
       denied: z.array(z.looseObject({ ...target, why: z.string() })).describe("What it was refused, by policy"),
+      failed: z
+        .array(z.looseObject({ ...target, why: z.string() }))
+        .optional()
+        .describe("What was allowed and could not be reached"),
     })
     .optional()
     .describe(
@@ -45,6 +53,12 @@ export const replyOutput = z.looseObject({
     .array(z.looseObject({}))
     .optional()
     .describe("The agent's MCP servers, and its calls of their tools; missing if it has none"),
+  image: z
+    .looseObject({ used: z.string(), reason: z.string() })
+    .optional()
+    .describe(
+      "The image that files of the directory ask for: whether it was used, and why; missing if they ask for none",
+    ),
   disk: z
     .looseObject({ homeBytes: z.number(), grownBytes: z.number() })
     .optional()
@@ -52,8 +66,9 @@ export const replyOutput = z.looseObject({
   usage: z.looseObject({}).optional().describe("What it cost, as far as the agent's program said: credits or tokens"),
   missed: z
     .array(z.looseObject({ runId: z.string(), response: z.string(), when: z.string() }))
+    .optional()
     .describe("Earlier answers of this session that may not have reached you, the oldest first"),
-  warnings: z.array(z.string()).describe("What to know about this answer"),
+  warnings: z.array(z.string()).optional().describe("What to know about this answer"),
 });
 
 /** The output of `list_agents`. */
@@ -64,6 +79,7 @@ export const agentsOutput = z.looseObject({
       name: z.string().describe("What invoke_agent takes"),
       description: z.string().describe("What it is, and what it can do"),
       whenToUse: z.string().describe("When to use it and when not; empty if its file does not say"),
+      sandbox: z.string().optional().describe("What it can do in its sandbox; missing if it has none"),
     }),
   ),
 });

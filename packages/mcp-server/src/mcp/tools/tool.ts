@@ -1,7 +1,7 @@
 import type { Tool as Definition } from "@modelcontextprotocol/sdk/types.js";
 import type { Agent } from "@budgie/core";
-import type { Policies } from "../../config/agent-policies.ts";
-import type { NamingOptions } from "../../config/tool-options.ts";
+import type { Policies } from "../../config/refuse-unknown-agents.ts";
+import type { NamingOptions } from "../../config/naming-options.ts";
 
 /** A tool: its definition for clients, and its purpose. */
 export type Tool = {
@@ -15,14 +15,22 @@ export type Tool = {
 type Purpose =
   | { readonly kind: "agent"; readonly agent: Agent }
   | { readonly kind: "health-check" }
-  | { readonly kind: "list-agents"; readonly agents: readonly Agent[] }
+  | { readonly kind: "list-agents"; readonly agents: readonly ListedAgent[] }
   | { readonly kind: "invoke-agent" };
+
+/** An agent in the list of `list_agents`. */
+export type ListedAgent = Pick<Agent, "name" | "description" | "whenToUse"> & {
+  /** The sentences on its sandbox; empty or left out without one */
+  readonly sandbox?: string;
+};
 
 export type ToolOptions = NamingOptions & {
   /** `true` if descriptions say that answers are untrusted */
   readonly markUntrusted: boolean;
   readonly policies: Policies;
   readonly sandbox: boolean;
+  /** The tools that the sandbox's image names; default none */
+  readonly imageTools?: readonly string[] | undefined;
   /** `true` if calls without a session id may resume the last session */
   readonly stickySessions: boolean;
 };

@@ -1,8 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, toEngineVariables, toText, type BudgieUser } from "../../helpers/start-budgie.ts";
-import { listTraces, openEngine } from "../../helpers/engine.ts";
+import {
+  createBudgieUser,
+  toEngineVariables,
+  toText,
+  type BudgieUser,
+} from "../../../../cli/test/helpers/start-budgie.ts";
+import { listTraces, openEngine } from "../../../../cli/test/helpers/engine.ts";
 
 const sandbox = true;
 

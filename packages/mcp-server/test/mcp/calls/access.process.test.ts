@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, toText, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, type BudgieUser } from "../../../../cli/test/helpers/start-budgie.ts";
 
 function writeConfig({ host }: BudgieUser, content: unknown): string {
   const file = join(host.home, "budgie.json");

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { startHttpBudgie } from "../http/start-http-budgie.ts";
-import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../../../cli/test/helpers/start-budgie.ts";
 
 // A handshake for kagent's server; docs/clients.md has the whole comparison.
 const HANDSHAKE = [

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 import { startHttpBudgie } from "../http/start-http-budgie.ts";
 
 const MIB = 1024 * 1024;

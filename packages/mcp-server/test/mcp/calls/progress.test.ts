@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ProgressNotification } from "@modelcontextprotocol/sdk/types.js";
-import type { TurnProgress } from "@budgie/core";
+import type { TurnProgress } from "@budgie/core/protocol";
 import { createProgress, type Progress } from "../../../src/mcp/calls/progress.ts";
 
 const HEARTBEAT_MS = 10_000;
@@ -11,9 +11,9 @@ afterEach(() => void vi.useRealTimers());
 describe("createProgress", () => {
   it("reports a turn's phase with the client's token, in rising numbers", () => {
     const { progress, sent } = create({ token: "t" });
-    progress.onProgress?.(waiting(2));
-    progress.onProgress?.(waiting(1));
-    progress.onProgress?.(running());
+    progress.events.emit("phase", waiting(2));
+    progress.events.emit("phase", waiting(1));
+    progress.events.emit("phase", running());
 
     expect(sent).toEqual([
       toNotification("t", 1, "code-reviewer: waiting, 2nd in line"),
@@ -24,9 +24,9 @@ describe("createProgress", () => {
 
   it("reports a turn that continues every ten seconds, and how long its phase has lasted", () => {
     const { progress, sent } = create({ token: "t" });
-    progress.onProgress?.(waiting(2));
+    progress.events.emit("phase", waiting(2));
     vi.advanceTimersByTime(2 * HEARTBEAT_MS);
-    progress.onProgress?.(running());
+    progress.events.emit("phase", running());
     vi.advanceTimersByTime(8 * HEARTBEAT_MS);
 
     const messages = sent.map(({ params }) => params.message);
@@ -50,12 +50,12 @@ describe("createProgress", () => {
 
   it("says which attempt runs, and does not repeat a place", () => {
     const { progress, sent } = create({ token: "t" });
-    progress.onProgress?.({ ...OF, phase: "starting", sinceMs: performance.now() });
-    progress.onProgress?.({ ...OF, phase: "starting", sinceMs: performance.now(), sessionId: "s" });
+    progress.events.emit("phase", { ...OF, phase: "starting", sinceMs: performance.now() });
+    progress.events.emit("phase", { ...OF, phase: "starting", sinceMs: performance.now(), sessionId: "s" });
     const sinceMs = performance.now();
-    progress.onProgress?.({ ...OF, phase: "running", attempt: 1, sinceMs });
+    progress.events.emit("phase", { ...OF, phase: "running", attempt: 1, sinceMs });
     vi.advanceTimersByTime(80_500 % HEARTBEAT_MS);
-    progress.onProgress?.({ ...OF, phase: "running", attempt: 2, sinceMs });
+    progress.events.emit("phase", { ...OF, phase: "running", attempt: 2, sinceMs });
     vi.advanceTimersByTime(80_000);
 
     const messages = sent.map(({ params }) => params.message);
@@ -70,7 +70,7 @@ describe("createProgress", () => {
   it("accepts 0 and the empty string as tokens, and reports nothing without one", () => {
     const told = [0, "", undefined].map((token) => {
       const { progress, sent } = create({ token });
-      progress.onProgress?.(running());
+      progress.events.emit("phase", running());
       vi.advanceTimersByTime(HEARTBEAT_MS);
       return sent.length;
     });
@@ -80,9 +80,9 @@ describe("createProgress", () => {
 
   it("sends nothing after the answer", () => {
     const { progress, sent } = create({ token: 1 });
-    progress.onProgress?.(running());
+    progress.events.emit("phase", running());
     progress.end();
-    progress.onProgress?.(waiting(1));
+    progress.events.emit("phase", waiting(1));
     vi.advanceTimersByTime(10 * HEARTBEAT_MS);
 
     expect(sent).toHaveLength(1);
@@ -92,8 +92,8 @@ describe("createProgress", () => {
   it("drops messages that a full pipe cannot take, and reports the latest once it can", () => {
     const { pipe, progress, sent } = create({ token: 1 });
     pipe.isFull = true;
-    progress.onProgress?.(waiting(1));
-    progress.onProgress?.(running());
+    progress.events.emit("phase", waiting(1));
+    progress.events.emit("phase", running());
     vi.advanceTimersByTime(3 * HEARTBEAT_MS);
     pipe.isFull = false;
     vi.advanceTimersByTime(HEARTBEAT_MS);
@@ -103,15 +103,15 @@ describe("createProgress", () => {
 
   it("does not wait for clients, and survives one that disconnects", async () => {
     let tries = 0;
-    const { onProgress } = createProgress({
+    const { events } = createProgress({
       token: 1,
       isFull: () => false,
       heartbeatMs: HEARTBEAT_MS,
       send: () => (++tries === 1 ? Promise.reject(new Error("Not connected")) : new Promise(() => undefined)),
     });
-    onProgress?.(waiting(2));
-    onProgress?.(waiting(1));
-    onProgress?.(running());
+    events.emit("phase", waiting(2));
+    events.emit("phase", waiting(1));
+    events.emit("phase", running());
     vi.advanceTimersByTime(HEARTBEAT_MS);
     await new Promise((resolve) => setImmediate(resolve));
 
@@ -131,7 +131,7 @@ describe("createProgress", () => {
     [111, "111th"],
   ])("writes the place %i as %s", (position, text) => {
     const { progress, sent } = create({ token: 1 });
-    progress.onProgress?.(waiting(position));
+    progress.events.emit("phase", waiting(position));
 
     expect(sent).toEqual([toNotification(1, 1, `code-reviewer: waiting, ${text} in line`)]);
   });

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openEngine } from "../../helpers/engine.ts";
-import { createBudgieUser, toText, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { openEngine } from "../../../../cli/test/helpers/engine.ts";
+import { createBudgieUser, toText, type BudgieUser } from "../../../../cli/test/helpers/start-budgie.ts";
 
 const sandbox = true;
 

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, toText } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText } from "../../../../cli/test/helpers/start-budgie.ts";
 
 describe("tools/call", () => {
   it("answers an unknown tool with a protocol error", async () => {
@@ -41,11 +41,7 @@ describe("tools/call", () => {
       durationMs: expect.any(Number),
       exit: { exitCode: 0, oomKilled: false },
       retried: false,
-      denied: [],
-      changedExecutablePaths: [],
       usage: { credits: 0.01 },
-      missed: [],
-      warnings: [],
     });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, waitFor, type Served } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, waitFor, type Served } from "../../../../cli/test/helpers/start-budgie.ts";
 
 type Answer = {
   readonly result?: unknown;
@@ -27,6 +27,7 @@ describe("tools/call", () => {
       [{ name: "kiro-subagents.reader", arguments: 5 }, /params\.arguments: .*number\.$/],
       [{ name: "nobody", arguments: true }, /params\.arguments: .*boolean\.$/],
       [{ name: "nobody", arguments: {} }, /^There is no tool "nobody"\.$/],
+      [{ name: "nobody", _meta: { progressToken: "x".repeat(1_001) } }, /_meta\.progressToken: longer than 1000/],
       [{ name: 5 }, /params\.name: .*number\.$/],
       [{ arguments: {} }, /params\.name: .*undefined\.$/],
       [{ name: null }, /params\.name: .*undefined\.$/],

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createBudgieUser, toText, type Served, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, type Served, type BudgieUser } from "../../../../cli/test/helpers/start-budgie.ts";
 
 const agentFile = (name: string, fields: object) =>
   JSON.stringify({ name, description: "sub-agent: Test", allowedTools: ["fs_read", "fs_write"], ...fields });

@@ -2,7 +2,13 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import { createBudgieUser, toText, waitFor, type BudgieUser, type Served } from "../../helpers/start-budgie.ts";
+import {
+  createBudgieUser,
+  toText,
+  waitFor,
+  type BudgieUser,
+  type Served,
+} from "../../../../cli/test/helpers/start-budgie.ts";
 
 type Listed = {
   readonly id: string;
@@ -134,7 +140,7 @@ describe("an answer", () => {
       FACTS,
     ]);
     expect(second.structuredContent).toMatchObject({ response: "In time.", missed: [{ response: "Too late." }] });
-    expect(third).toMatchObject({ content: [{ text: "And on." }, FACTS], structuredContent: { missed: [] } });
+    expect(third).toMatchObject({ content: [{ text: "And on." }, FACTS] });
   });
 
   it("that told its client the session is not reported again to a client that names it, whenever that cancelled", async () => {
@@ -148,7 +154,7 @@ describe("an answer", () => {
     const { sessionId } = (JSON.parse(line) as { result: CallToolResult }).result.structuredContent ?? {};
     const next = await ask("code-reviewer", { prompt: "[[say: And on.]]", sessionId });
 
-    expect(next).toMatchObject({ content: [{ text: "And on." }, FACTS], structuredContent: { missed: [] } });
+    expect(next).toMatchObject({ content: [{ text: "And on." }, FACTS] });
   });
 });
 

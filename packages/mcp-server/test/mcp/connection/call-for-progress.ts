@@ -1,5 +1,5 @@
 import type { CallToolResult, Progress } from "@modelcontextprotocol/sdk/types.js";
-import type { Served } from "../../helpers/start-budgie.ts";
+import type { Served } from "../../../../cli/test/helpers/start-budgie.ts";
 
 /** A call, and the progress that its client received. */
 type FollowedCall = {

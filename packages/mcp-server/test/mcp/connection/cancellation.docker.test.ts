@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createEngineProxy, type EngineProxy } from "../../../../runner-docker/test/helpers/engine-proxy.ts";
-import { listTraces } from "../../helpers/engine.ts";
-import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts";
+import { listTraces } from "../../../../cli/test/helpers/engine.ts";
+import { createBudgieUser, toText, waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 
 let proxy: EngineProxy;
 beforeAll(async () => void (proxy = await createEngineProxy()));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isAlive } from "@budgie/testkit";
-import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 
 describe("a client that cancels its call", () => {
   it("ends the agent, and can make other calls", async () => {

@@ -7,7 +7,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { EmptyResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { kiroCliPath } from "@budgie/testkit";
-import { budgiePath, createBudgieUser, toText } from "../../helpers/start-budgie.ts";
+import { budgiePath, createBudgieUser, toText } from "../../../../cli/test/helpers/start-budgie.ts";
 
 const CLIENT = { name: "printf", version: "1" };
 

@@ -1,6 +1,9 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
+import { createSessionId } from "@budgie/core";
 import { createToldSessions } from "../../../src/mcp/connection/told-sessions.ts";
+
+const [A, B] = [createSessionId(), createSessionId()];
 
 /** Creates the record of a client, and the list of the results that are proved to have arrived. */
 function create() {
@@ -18,41 +21,43 @@ function create() {
 describe("a call that names a session", () => {
   it("proves once that the one result arrived which told its id", () => {
     const { answer, name, proved } = create();
-    answer("first", { sessionId: "a" });
-    answer("other", { sessionId: "b" });
+    answer("first", { sessionId: A });
+    answer("other", { sessionId: B });
 
-    name("a");
-    name("a");
+    name(A);
+    name(A);
 
     expect(proved).toEqual(["first"]);
   });
 
   it("proves nothing if two results told its id, as of a running call and of its status", () => {
     const { answer, name, proved } = create();
-    answer("running", { sessionId: "a" });
-    answer("status", { runs: [{ sessionId: "a" }, { runId: "not begun" }] });
-    answer("done", { sessionId: "a" });
+    answer("running", { sessionId: A });
+    answer("status", { runs: [{ sessionId: A }, { runId: "not begun" }] });
+    answer("done", { sessionId: A });
 
-    name("a");
+    name(A);
 
     expect(proved).toEqual([]);
   });
 
   it("proves nothing if the client knew the id before", () => {
     const { answer, name, proved } = create();
-    name("a");
-    answer("second", { sessionId: "a" });
+    name(A);
+    answer("second", { sessionId: A });
 
-    for (const sessionId of ["a", "", undefined, 7]) name(sessionId);
+    for (const sessionId of [A, "", undefined, 7]) name(sessionId);
 
     expect(proved).toEqual([]);
   });
 
-  it("proves nothing about sessions beyond the first 1,000", () => {
+  it("proves nothing about sessions beyond the first 1,000, of which none is a name that budgie never gave", () => {
     const { answer, name, proved } = create();
-    for (let id = 0; id <= 1_000; id++) answer(`${id}`, { sessionId: `session-${id}` });
+    const ids = Array.from({ length: 1_001 }, createSessionId);
+    for (const id of ids) name(`${id} and more`);
+    for (const [index, sessionId] of ids.entries()) answer(`${index}`, { sessionId });
 
-    for (const id of [999, 1_000]) name(`session-${id}`);
+    for (const id of ids.slice(-2)) name(id);
 
     expect(proved).toEqual(["999"]);
   });

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { isAlive } from "@budgie/testkit";
-import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../../../cli/test/helpers/start-budgie.ts";
 import { SOON } from "../long-calls/call-long.ts";
 import { startHttpBudgie, type HttpClient } from "./start-http-budgie.ts";
 

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { REQUEST_BOUNDS } from "@budgie/core";
+import { REQUEST_BOUNDS } from "@budgie/core/bounds";
 import { HTTP_LIMITS } from "../../../src/mcp/http/http-limits.ts";
-import { waitFor } from "../../helpers/start-budgie.ts";
+import { waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 import { createHttpPlace } from "./http-place.ts";
 import { INITIALIZE } from "./start-http-budgie.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isAlive } from "@budgie/testkit";
 import { callLong, SOON } from "../long-calls/call-long.ts";
-import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 import { startHttpBudgie } from "./start-http-budgie.ts";
 
 describe("a run past its soft deadline over HTTP", () => {

@@ -7,7 +7,7 @@ import type { DeliveryState } from "../../../src/mcp/connection/client-transport
 import { createConnection } from "../../../src/mcp/connection/connection.ts";
 import { HTTP_LIMITS, type HttpLimits } from "../../../src/mcp/http/http-limits.ts";
 import { createHttpServer, type HttpServerOptions } from "../../../src/mcp/http/http-server.ts";
-import type { ClientTools } from "../../../src/mcp/calls/call-tool.ts";
+import type { ClientTools } from "../../../src/mcp/calls/client-tools.ts";
 import { HEADERS, TOKEN } from "./start-http-budgie.ts";
 
 /** A running call of the tool `work`. */
@@ -67,7 +67,7 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
 
   const createTools = (): ClientTools => ({
     definitions: () => [{ name: "work", inputSchema: { type: "object" } }],
-    call(name, _input, { onProgress, signal }) {
+    call(name, _input, { events, signal }) {
       if (name !== "work") return undefined;
       return new Promise((resolve) => {
         const runId = `run-${works.length}`;
@@ -76,7 +76,14 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
         signal?.addEventListener("abort", () => finish("aborted"));
         let tries = 0;
         const progress = (agent: string): void =>
-          onProgress?.({ agent, runId, sessionId: undefined, phase: "running", attempt: ++tries, sinceMs: 0 });
+          void events?.emit("phase", {
+            agent,
+            runId,
+            sessionId: undefined,
+            phase: "running",
+            attempt: ++tries,
+            sinceMs: 0,
+          });
         works.push({ signal, progress, finish });
       });
     },

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { toText, waitFor } from "../../helpers/start-budgie.ts";
+import { toText, waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 import { createHttpPlace, type HttpPlace } from "./http-place.ts";
 import { INITIALIZE, TOKEN } from "./start-http-budgie.ts";
 

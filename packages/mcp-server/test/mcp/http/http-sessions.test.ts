@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createHttpPlace, createWire } from "./http-place.ts";
-import { toText, waitFor } from "../../helpers/start-budgie.ts";
+import { toText, waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 import { INITIALIZE } from "./start-http-budgie.ts";
 
 const LIST = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/list" });

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createHttpPlace, type HttpPlace } from "./http-place.ts";
-import { waitFor } from "../../helpers/start-budgie.ts";
+import { waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 import { INITIALIZE, TOKEN } from "./start-http-budgie.ts";
 
 const MOST = 150;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listTraces } from "../../helpers/engine.ts";
-import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts";
+import { listTraces } from "../../../../cli/test/helpers/engine.ts";
+import { createBudgieUser, toText, waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 import { startHttpBudgie } from "./start-http-budgie.ts";
 
 describe("budgie --transport http --sandbox", () => {

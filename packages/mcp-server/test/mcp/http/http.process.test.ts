@@ -5,7 +5,13 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isAlive, kiroCliPath } from "@budgie/testkit";
 import { createWire } from "./http-place.ts";
-import { budgiePath, createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
+import {
+  budgiePath,
+  createBudgieUser,
+  toText,
+  waitFor,
+  type BudgieUser,
+} from "../../../../cli/test/helpers/start-budgie.ts";
 import { INITIALIZE, startHttpBudgie, TOKEN } from "./start-http-budgie.ts";
 
 const homesOf = ({ sessionsDir }: BudgieUser): readonly string[] =>

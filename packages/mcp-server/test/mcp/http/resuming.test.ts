@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createHttpPlace, createWire, type HttpPlace, type PlaceClient } from "./http-place.ts";
-import { toText, waitFor } from "../../helpers/start-budgie.ts";
+import { toText, waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 import { INITIALIZE } from "./start-http-budgie.ts";
 
 const toCall = (id: number): string =>

@@ -3,7 +3,13 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { kiroCliPath } from "@budgie/testkit";
-import { TEST_IMAGE, toEngineVariables, waitFor, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
+import {
+  TEST_IMAGE,
+  toEngineVariables,
+  waitFor,
+  type Budgie,
+  type BudgieUser,
+} from "../../../../cli/test/helpers/start-budgie.ts";
 
 export const TOKEN = "a-token-for-tests-of-at-least-32-characters";
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { waitFor, type Budgie, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { waitFor, type Budgie, type BudgieUser } from "../../../../cli/test/helpers/start-budgie.ts";
 
 /** A soft deadline that every call of a test outlasts. */
 export const SOON = ["--soft-deadline", "1s"];
@@ -10,7 +10,7 @@ export const SOON = ["--soft-deadline", "1s"];
 export const LATER = ["--soft-deadline", "5s"];
 
 /** The result for a run that continues. */
-type Facts = { readonly runId: string; readonly sessionId: string; readonly phase: string };
+type RunningFields = { readonly runId: string; readonly sessionId: string; readonly phase: string };
 
 /** Makes calls that outlast their client's timeout, and collects the runs that continue after them. */
 export function callLong(user: BudgieUser, { ask, client }: Pick<Budgie, "ask" | "client">) {
@@ -21,13 +21,15 @@ export function callLong(user: BudgieUser, { ask, client }: Pick<Budgie, "ask" |
     return (await client.callTool({ name: `kiro-subagents.${tool}`, arguments: { ...input } })) as CallToolResult;
   }
 
-  async function begin(answer: string, input: Readonly<Record<string, unknown>> = {}): Promise<Facts> {
+  async function begin(answer: string, input: Readonly<Record<string, unknown>> = {}): Promise<RunningFields> {
     const prompt = `[[run: until test -e gate; do sleep 0.1; done]]${answer}`;
     const { structuredContent = {} } = await ask("shell-worker", { prompt, ...input });
     const { runId, status } = structuredContent;
     if (status !== "running") throw new Error(`The call was over at once: ${JSON.stringify(structuredContent)}`);
     return waitFor(async () => {
-      const { runs } = (await use("status", { runId })).structuredContent as { readonly runs: readonly Facts[] };
+      const { runs } = (await use("status", { runId })).structuredContent as {
+        readonly runs: readonly RunningFields[];
+      };
       return runs.find(({ phase }) => phase === "waiting" || phase === "running");
     });
   }

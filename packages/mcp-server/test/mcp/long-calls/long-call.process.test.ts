@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { isAlive } from "@budgie/testkit";
-import { createBudgieUser, toText, waitFor, type Served } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor, type Served } from "../../../../cli/test/helpers/start-budgie.ts";
 
 // Scales down a timeout of a minute and a call of ten; a heartbeat's ten seconds are a sixth of the timeout.
 const MINUTE_MS = 1500;

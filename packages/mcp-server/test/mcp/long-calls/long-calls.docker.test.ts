@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { callLong, LATER } from "./call-long.ts";
-import { listTraces } from "../../helpers/engine.ts";
-import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { listTraces } from "../../../../cli/test/helpers/engine.ts";
+import { createBudgieUser, toText, waitFor, type BudgieUser } from "../../../../cli/test/helpers/start-budgie.ts";
 
 describe("a sandboxed run past its soft deadline", () => {
   it("has no container left when cancel has answered, and its session can be resumed", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isAlive } from "@budgie/testkit";
 import { callLong, LATER, SOON } from "./call-long.ts";
-import { createBudgieUser, toText, waitFor } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText, waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 
 describe("a call whose agent has not finished by the soft deadline", () => {
   it("is answered with what to do, while the agent continues", async () => {

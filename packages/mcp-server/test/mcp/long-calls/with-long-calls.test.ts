@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { toLongCallTools } from "../../../src/mcp/long-calls/long-call-tools.ts";
-import type { CallHooks, ClientTools } from "../../../src/mcp/calls/call-tool.ts";
+import { buildLongCallTools } from "../../../src/mcp/long-calls/build-long-call-tools.ts";
+import type { CallHooks, ClientTools } from "../../../src/mcp/calls/client-tools.ts";
 import { withLongCalls } from "../../../src/mcp/long-calls/with-long-calls.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
@@ -147,10 +147,10 @@ function create() {
   let fail: (error: Error) => void = () => undefined;
   const base: ClientTools = {
     definitions: () => [],
-    call(name, _, { onProgress, signal }) {
+    call(name, _, { events, signal }) {
       if (name !== "agent") return undefined;
       if (signal !== undefined) signals.push(signal);
-      onProgress?.({ agent: "reader", runId: "r", sessionId: undefined, sinceMs: 0, phase: "starting" });
+      events?.emit("phase", { agent: "reader", runId: "r", sessionId: undefined, sinceMs: 0, phase: "starting" });
       return new Promise((resolve, reject) => ([end, fail] = [resolve, reject]));
     },
     stop: () => undefined,
@@ -158,7 +158,7 @@ function create() {
   };
   const clientTools = withLongCalls(base, {
     deadlineMs: () => DEADLINE_MS,
-    tools: toLongCallTools({ toolPrefix: "", toolNames: "dotted", tools: "router" }),
+    tools: buildLongCallTools({ toolPrefix: "", toolNames: "dotted", tools: "router" }),
     report: (line) => void reported.push(line),
   });
 

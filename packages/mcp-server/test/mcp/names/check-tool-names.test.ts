@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Agent } from "@budgie/core";
 import { checkToolNames } from "../../../src/mcp/names/check-tool-names.ts";
-import type { NamingOptions } from "../../../src/config/tool-options.ts";
-import { createAgent } from "../../helpers/create-agent.ts";
+import type { NamingOptions } from "../../../src/config/naming-options.ts";
+import { createAgent } from "../../../../cli/test/helpers/create-agent.ts";
 
 const DOTTED: NamingOptions = { toolPrefix: "p.", toolNames: "dotted", tools: "agents" };
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createBudgieUser, toText } from "../../helpers/start-budgie.ts";
+import { createBudgieUser, toText } from "../../../../cli/test/helpers/start-budgie.ts";
 
 const SAFE = ["--tool-names", "safe"];
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { writeOriginalExamples } from "../../helpers/original-examples.ts";
-import { createBudgieUser } from "../../helpers/start-budgie.ts";
+import { writeOriginalExamples } from "./original-examples.ts";
+import { createBudgieUser } from "../../../../cli/test/helpers/start-budgie.ts";
 
 describe("tools/list", () => {
   it("names and describes the first budgie's example agents as it did", async () => {

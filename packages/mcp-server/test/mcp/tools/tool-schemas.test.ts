@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createBudgieUser } from "../../helpers/start-budgie.ts";
+import { createBudgieUser } from "../../../../cli/test/helpers/start-budgie.ts";
 
 describe("tools/list", () => {
   it("describes an agent's arguments to a client", async () => {
@@ -21,7 +21,7 @@ describe("tools/list", () => {
           "additionalProperties": false,
           "properties": {
             "directory": {
-              "description": "Absolute path of the directory that the agent works in. It must exist.",
+              "description": "Absolute path of the directory that the agent works in, or one below ~/. It must exist.",
               "type": "string",
             },
             "egress": {

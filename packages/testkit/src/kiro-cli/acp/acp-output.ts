@@ -3,7 +3,7 @@ import type { Output } from "../output/output.ts";
 import { toTitle } from "../output/to-title.ts";
 import { toShortName, type ToolCall } from "../agent/tool-call.ts";
 import type { Harness } from "../profile/settings.ts";
-import { toRpcError, type Client, type Params } from "./json-rpc.ts";
+import { toRpcError, type Client, type Params } from "./serve-json-rpc.ts";
 
 export type AcpOutputOptions = {
   readonly client: Client;

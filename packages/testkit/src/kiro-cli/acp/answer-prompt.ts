@@ -1,4 +1,4 @@
-import { runHooks } from "../agent/hooks.ts";
+import { runHooks } from "../agent/run-hooks.ts";
 import type { KiroAgent } from "../agent/kiro-agent.ts";
 import type { McpServers } from "../agent/mcp-servers.ts";
 import type { ToolTrust, V3Policy } from "../agent/decide-tool.ts";
@@ -8,7 +8,7 @@ import type { Settings } from "../profile/settings.ts";
 import { reply } from "../script/reply.ts";
 import type { Conversation } from "../state/conversation.ts";
 import { createAcpOutput } from "./acp-output.ts";
-import { toRpcError, type Client, type Params } from "./json-rpc.ts";
+import { toRpcError, type Client, type Params } from "./serve-json-rpc.ts";
 
 /** A conversation over ACP, and its present agent and model. */
 export type AcpSession = {

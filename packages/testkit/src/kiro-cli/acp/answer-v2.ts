@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { loadAgents, pickAgent, type AgentSet } from "../agent/agents.ts";
+import { loadAgents, pickAgent, type AgentSet } from "../agent/load-agents.ts";
 import type { KiroAgent } from "../agent/kiro-agent.ts";
 import { toExitError } from "../profile/exit-error.ts";
 import { MODELS } from "../profile/models.ts";
@@ -7,11 +7,11 @@ import type { Settings } from "../profile/settings.ts";
 import { toSessionFiles } from "../state/session-files.ts";
 import { toConversation, type Conversation } from "../state/conversation.ts";
 import { answerPrompt } from "./answer-prompt.ts";
-import { toRpcError, type Params } from "./json-rpc.ts";
-import { enterFolder, findSession, openSession, replay, toId, type Place } from "./serve-acp.ts";
+import { toRpcError, type Params } from "./serve-json-rpc.ts";
+import { enterFolder, findSession, openSession, replay, toId, type AcpServer } from "./serve-acp.ts";
 
 /** Creates the answers of V2, whose agent is chosen by the command line. */
-export function answerV2(place: Place): (method: string, params: Params) => Promise<unknown> {
+export function answerV2(place: AcpServer): (method: string, params: Params) => Promise<unknown> {
   const { options } = place;
   return async (method, params) => {
     switch (method) {
@@ -44,7 +44,7 @@ function toCapabilities({ traits }: Settings) {
   };
 }
 
-async function load(params: Params, place: Place): Promise<unknown> {
+async function load(params: Params, place: AcpServer): Promise<unknown> {
   const stored = toSessionFiles("v2").load(toId(params));
   // The real program ends without a word.
   if (stored === undefined) throw toExitError(0, "");
@@ -53,7 +53,7 @@ async function load(params: Params, place: Place): Promise<unknown> {
   return state;
 }
 
-async function begin(conversation: Conversation, params: Params, place: Place) {
+async function begin(conversation: Conversation, params: Params, place: AcpServer) {
   const { client, options } = place;
   const { settings } = options;
   enterFolder(params, place);
@@ -78,7 +78,7 @@ function toModes({ agents }: AgentSet, { name: currentModeId }: KiroAgent) {
   return { currentModeId, availableModes: names.map((name) => ({ id: name, name })) };
 }
 
-async function setMode(params: Params, place: Place) {
+async function setMode(params: Params, place: AcpServer) {
   const name = String(params["modeId"]);
   const { agents } = await loadAgents(place.options.settings);
   const agent = agents.get(name);

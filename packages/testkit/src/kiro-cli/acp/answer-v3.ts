@@ -3,13 +3,13 @@ import { loadUserRules } from "../agent/user-rules.ts";
 import { toSessionFiles } from "../state/session-files.ts";
 import { toConversation, type Conversation } from "../state/conversation.ts";
 import { answerPrompt, type AcpSession } from "./answer-prompt.ts";
-import { setConfigOption, toConfigOptions } from "./config-options.ts";
+import { setConfigOption, toConfigOptions } from "./to-config-options.ts";
 import { parseCustomAgents } from "./custom-agents.ts";
-import { toRpcError, type Params } from "./json-rpc.ts";
+import { toRpcError, type Params } from "./serve-json-rpc.ts";
 import { collectModes, findMode, toModeState, type Modes } from "./modes.ts";
-import { enterFolder, findSession, openSession, replay, toId, type Place } from "./serve-acp.ts";
+import { enterFolder, findSession, openSession, replay, toId, type AcpServer } from "./serve-acp.ts";
 
-type V3 = Place & {
+type V3 = AcpServer & {
   readonly modes: Map<string, Modes>;
   /** The mode that each client sees, which need not be that of the agent */
   readonly shown: Map<string, string>;
@@ -17,7 +17,7 @@ type V3 = Place & {
 };
 
 /** Creates the answers of V3, whose agents come from the client, the user and the repository. */
-export function answerV3(place: Place): (method: string, params: Params) => Promise<unknown> {
+export function answerV3(place: AcpServer): (method: string, params: Params) => Promise<unknown> {
   const v3: V3 = { ...place, modes: new Map(), shown: new Map(), runsHooks: false };
   return async (method, params) => {
     switch (method) {
@@ -54,7 +54,7 @@ function toKiroMeta(params: Params): KiroMeta {
   return kiro;
 }
 
-function toCapabilities({ options: { settings } }: Place) {
+function toCapabilities({ options: { settings } }: AcpServer) {
   return {
     protocolVersion: 1,
     agentInfo: { name: "Kiro CLI Agent", version: settings.traits.version },
@@ -112,7 +112,7 @@ async function begin(conversation: Conversation, params: Params, v3: V3) {
 }
 
 /** Asks the client for a token, as V3 does if `kiro-cli` has not the login. */
-async function takeToken({ client, options }: Place): Promise<void> {
+async function takeToken({ client, options }: AcpServer): Promise<void> {
   if (options.ownsLogin) return;
   const token = await client.ask("_kiro/auth/getAccessToken", {}).catch(() => undefined);
   if (token === undefined) throw toRpcError(-32_000, "Authentication required", "The client has no token.");

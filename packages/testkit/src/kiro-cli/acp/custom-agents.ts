@@ -1,7 +1,7 @@
 import { toReason } from "../profile/exit-error.ts";
 import { toAgentFields, toText, type KiroAgent } from "../agent/kiro-agent.ts";
-import { parseRules } from "../agent/rules.ts";
-import { toRpcError } from "./json-rpc.ts";
+import { parseRules } from "../agent/rule.ts";
+import { toRpcError } from "./serve-json-rpc.ts";
 
 /** The agents that a client sends with a session. */
 export type CustomAgents = {

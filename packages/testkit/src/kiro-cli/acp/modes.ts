@@ -1,7 +1,7 @@
-import { loadAgents } from "../agent/agents.ts";
+import { loadAgents } from "../agent/load-agents.ts";
 import { toBundledAgent, type KiroAgent } from "../agent/kiro-agent.ts";
 import type { Settings } from "../profile/settings.ts";
-import type { Client } from "./json-rpc.ts";
+import type { Client } from "./serve-json-rpc.ts";
 
 /** The modes of a session of V3: the agents by their ids. */
 export type Modes = ReadonlyMap<string, KiroAgent>;

@@ -1,4 +1,4 @@
-import { runHooks } from "../agent/hooks.ts";
+import { runHooks } from "../agent/run-hooks.ts";
 import type { KiroAgent } from "../agent/kiro-agent.ts";
 import { startMcpServers } from "../agent/mcp-servers.ts";
 import type { ToolTrust } from "../agent/decide-tool.ts";
@@ -7,7 +7,7 @@ import { toExitError } from "../profile/exit-error.ts";
 import type { Settings } from "../profile/settings.ts";
 import type { Conversation } from "../state/conversation.ts";
 import type { AcpSession } from "./answer-prompt.ts";
-import { serveJsonRpc, toRpcError, type Client, type Params } from "./json-rpc.ts";
+import { serveJsonRpc, toRpcError, type Client, type Params } from "./serve-json-rpc.ts";
 
 export type AcpOptions = {
   /** The agent of the command line */
@@ -22,14 +22,14 @@ export type AcpOptions = {
 };
 
 /** The program's connection, and its sessions by id. */
-export type Place = {
+export type AcpServer = {
   readonly options: AcpOptions;
   readonly client: Client;
   readonly sessions: Map<string, AcpSession>;
 };
 
 /** Creates the answers of a harness. */
-export type CreateAnswers = (place: Place) => (method: string, params: Params) => Promise<unknown>;
+export type CreateAnswers = (place: AcpServer) => (method: string, params: Params) => Promise<unknown>;
 
 /** Speaks ACP on stdin and stdout until stdin ends. */
 export async function serveAcp(createAnswers: CreateAnswers, options: AcpOptions): Promise<void> {
@@ -48,7 +48,7 @@ export async function serveAcp(createAnswers: CreateAnswers, options: AcpOptions
 }
 
 /** Enters the folder of a session, or throws why none begins. */
-export function enterFolder(params: Params, { options: { loggedOut } }: Place): void {
+export function enterFolder(params: Params, { options: { loggedOut } }: AcpServer): void {
   if (loggedOut !== undefined) throw toRpcError(-32_000, "Authentication required", loggedOut);
   // The real program ends without a word.
   if (!Array.isArray(params["mcpServers"])) throw toExitError(0, "");
@@ -65,7 +65,7 @@ type Opening = Pick<AcpSession, "runsHooks" | "save" | "v3"> & {
 /** Opens a session: starts its agent's servers, and runs its hooks. */
 export async function openSession(
   { warnings, ...opening }: Opening,
-  { client, options, sessions }: Place,
+  { client, options, sessions }: AcpServer,
 ): Promise<AcpSession> {
   const { model, settings, trust } = options;
   const servers = await startMcpServers(opening.agent, settings);
@@ -87,7 +87,7 @@ export async function replay({ history, id: sessionId }: Conversation, client: C
 }
 
 /** Returns the session that a request names, or throws. */
-export function findSession(params: Params, { sessions }: Place): AcpSession {
+export function findSession(params: Params, { sessions }: AcpServer): AcpSession {
   const session = sessions.get(toId(params));
   if (session === undefined) throw toRpcError(-32_603, "Internal error", `Session '${toId(params)}' not found`);
   return session;

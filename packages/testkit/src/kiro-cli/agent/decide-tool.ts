@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { KiroAgent } from "./kiro-agent.ts";
-import { toEffect, toPattern, type Rule } from "./rules.ts";
+import { toEffect, toPattern, type Rule } from "./rule.ts";
 import { toLongName, toShortName, type ToolCall } from "./tool-call.ts";
 
 /** The tools that the command line or the user trusts in addition to the agent's `allowedTools`. */

@@ -1,4 +1,4 @@
-import type { Rule } from "./rules.ts";
+import type { Rule } from "./rule.ts";
 
 /** An agent, as both harnesses run it. */
 export type KiroAgent = {

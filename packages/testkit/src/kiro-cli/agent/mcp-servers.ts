@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KiroAgent, McpServer } from "./kiro-agent.ts";
 import { connectMcp, type McpConnection } from "./mcp-connection.ts";
-import { kiroFolder, resolveFrom } from "../profile/paths.ts";
+import { kiroFolder, resolveFrom } from "../profile/kiro-folder.ts";
 import type { Settings } from "../profile/settings.ts";
 
 export type McpServers = {

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { resolveFrom } from "../profile/paths.ts";
+import { resolveFrom } from "../profile/kiro-folder.ts";
 import type { Settings } from "../profile/settings.ts";
 import { toAgentFields, toText, toTexts, type KiroAgent } from "./kiro-agent.ts";
-import { parseRules } from "./rules.ts";
+import { parseRules } from "./rule.ts";
 
 /** The file of an agent: its path, and the name that the path gives it. */
 export type AgentFile = Pick<KiroAgent, "origin"> & { readonly file: string; readonly name: string };

@@ -1,6 +1,6 @@
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import type { Settings } from "../profile/settings.ts";
-import { listAgentFiles } from "./agents.ts";
+import { listAgentFiles } from "./load-agents.ts";
 import { toTexts } from "./kiro-agent.ts";
 import { toHookList } from "./read-agent-file.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { toReason } from "../profile/exit-error.ts";
-import { kiroFolder } from "../profile/paths.ts";
-import { parseRules, type Rule } from "./rules.ts";
+import { kiroFolder } from "../profile/kiro-folder.ts";
+import { parseRules, type Rule } from "./rule.ts";
 
 /** The user's rules for V3. */
 export type UserRules = {

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Conversation } from "../state/conversation.ts";
-import { runDirective, runFault, type Scene } from "./directives.ts";
+import { runDirective, runFault, type Scene } from "./run-directive.ts";
 import { hasDirective, parseScript, type Script } from "./script.ts";
 import { createStage } from "./stage.ts";
 import type { Turn } from "./turn.ts";

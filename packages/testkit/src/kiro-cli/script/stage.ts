@@ -1,6 +1,6 @@
 import { toExitError, toReason } from "../profile/exit-error.ts";
 import { decideTool } from "../agent/decide-tool.ts";
-import { passesGuards } from "../agent/hooks.ts";
+import { passesGuards } from "../agent/run-hooks.ts";
 import type { ToolCall } from "../agent/tool-call.ts";
 import type { Turn } from "./turn.ts";
 

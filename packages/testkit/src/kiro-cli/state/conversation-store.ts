@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { KiroDatabase } from "./database.ts";
+import type { KiroDatabase } from "./open-database.ts";
 import { toExitError } from "../profile/exit-error.ts";
 import type { Settings } from "../profile/settings.ts";
 import { toConversation, type Conversation } from "./conversation.ts";

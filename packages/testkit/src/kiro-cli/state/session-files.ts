@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { kiroFolder } from "../profile/paths.ts";
+import { kiroFolder } from "../profile/kiro-folder.ts";
 import type { Harness } from "../profile/settings.ts";
 import type { Conversation } from "./conversation.ts";
 

@@ -1,0 +1,92 @@
+import { dirname } from "node:path";
+import { BudgieError } from "@budgie/core";
+import { parseJson } from "@budgie/core/text";
+import { parseConfigFile } from "../../config/config-file.ts";
+import { parseSource, toSource } from "../../config/config.ts";
+import { resolvePath, type Host } from "@budgie/mcp-server";
+import { resolveLinks } from "../../config/build-workspaces.ts";
+import { formatPatch } from "../install/format-diff.ts";
+import { jsonFormat, maskValues, putValue, removeValue } from "../install/json-format.ts";
+import { loadOwnFile } from "../install/load-client-file.ts";
+import { replaceClientFile } from "../install/replace-client-file.ts";
+
+export type SetConfigOptions = {
+  /** The configuration file, which need not exist */
+  readonly file: string;
+  /** Such as `sandbox`, or `agents.code-reviewer.timeout` */
+  readonly key: string;
+  /** JSON, or a text without quotes; `undefined` to remove the key */
+  readonly value: string | undefined;
+  /** A directory, whose section in `workspaces` has the key; `undefined` for a key of all */
+  readonly directory?: string | undefined;
+};
+
+/** Runs `budgie config set` and `budgie config unset`: changes one key of the configuration file, if the result is a valid one. */
+export function setConfig({ directory, file: path, key, value }: SetConfigOptions, host: Host): number {
+  const file = loadOwnFile(path);
+  const section =
+    directory === undefined
+      ? []
+      : ["workspaces", findSectionName(file.text, { directory, folder: dirname(path), host })];
+  const keys = [...section, ...splitKey(key)];
+  const text = value === undefined ? removeValue(file.text, keys) : putValue(file.text, keys, toValue(value));
+  if (text === file.text) {
+    host.stdout.write(`Nothing to change in "${path}".\n`);
+    return 0;
+  }
+  const content = parseConfigFile(jsonFormat.parse(text), { file: path, home: host.home });
+  parseSource(toSource({ file: path, content }, {}), host);
+  host.stdout.write(
+    formatPatch(path, [file.text, text], (shown) =>
+      maskValues(shown, (at) => keys.every((name, level) => at[level] === name)),
+    ),
+  );
+  replaceClientFile(file, { text, mode: 0o600, keepsBackup: false });
+  host.stdout.write(`Wrote "${path}". A server that runs already does not read it again.\n`);
+  return 0;
+}
+
+type SectionPlace = {
+  readonly directory: string;
+  /** The folder of the configuration file, from which its paths go */
+  readonly folder: string;
+  readonly host: Host;
+};
+
+/** Finds the name of a directory's section as the file spells it; for a new one, the path with `~` for the home. */
+function findSectionName(text: string, { directory, folder, host }: SectionPlace): string {
+  const path = resolveLinks(resolvePath(directory, host));
+  const { workspaces = {} } = jsonFormat.parse(text) as { workspaces?: unknown };
+  const names = typeof workspaces === "object" && workspaces !== null ? Object.keys(workspaces) : [];
+  const known = names.find((name) => resolveLinks(resolvePath(name, { cwd: folder, home: host.home })) === path);
+  return known ?? (path.startsWith(`${host.home}/`) ? `~${path.slice(host.home.length)}` : path);
+}
+
+/** Splits a key at its dots, except those between quotes: `agents."kagent.reviewer".timeout`. */
+function splitKey(key: string): readonly string[] {
+  const pieces = key.split('"');
+  const last = pieces.length - 1;
+  const parts = pieces.flatMap((piece, at) => {
+    if (at % 2 === 1) return [piece];
+    const plain = piece.slice(
+      at > 0 && piece.startsWith(".") ? 1 : 0,
+      at < last && piece.endsWith(".") ? -1 : undefined,
+    );
+    return plain === "" && last > 0 ? [] : plain.split(".");
+  });
+  if (last % 2 === 0 && !parts.includes("")) return parts;
+  const example = 'agents.NAME.timeout, or agents."NAME.WITH.DOTS".timeout';
+  throw invalid(`Expected a key such as sandbox, ${example}, got ${JSON.stringify(key)}.`);
+}
+
+function toValue(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}
+
+function invalid(message: string): BudgieError {
+  return new BudgieError("CONFIG_INVALID", message);
+}

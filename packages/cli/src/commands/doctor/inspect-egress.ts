@@ -1,0 +1,76 @@
+import type { AllowedHost, EgressPolicy } from "@budgie/core";
+import type { EgressAnswer, LabOptions } from "@budgie/claims";
+import type { SandboxFacts } from "@budgie/runner-docker";
+import type { Host } from "@budgie/mcp-server";
+import { judgeCertificates } from "../../certificates/judge-certificates.ts";
+import type { Finding } from "./finding.ts";
+
+/**
+ * Starts sandboxes to test what they reach, and looks at the certificates of named hosts. Starts none without an engine, an image and the
+ * chosen runtime.
+ */
+export async function inspectEgress(
+  facts: SandboxFacts,
+  policy: EgressPolicy,
+  { caFile, host, lab }: Trial,
+): Promise<readonly Finding[]> {
+  if (policy.mode === "bridge" && canStart(facts))
+    return [makeFinding("note", "--egress bridge is unsafe: nobody watches or refuses anything")];
+  const reaches = policy.mode === "allowlist" || policy.mode === "open";
+  // The user did not name the hosts of a preset, so they are not contacted.
+  const named = policy.hosts.filter(({ from, host: name }) => !from.startsWith("preset ") && !name.startsWith("*."));
+  const hosts = reaches ? named : [];
+  const trust = { policy, caFile, print: facts.print };
+  const [tried, remarks] = await Promise.all([
+    canStart(facts) ? trySandbox(policy, hosts[0], lab) : [],
+    judgeCertificates(hosts, trust, host),
+  ]);
+  return [...tried, ...remarks.map((remark): Finding => ({ ...remark, what: "egress" }))];
+}
+
+type Trial = {
+  /** The certificates of `--ca-file` */
+  readonly caFile: string | undefined;
+  readonly lab: LabOptions;
+  readonly host: Host;
+};
+
+async function trySandbox(
+  policy: EgressPolicy,
+  allowed: AllowedHost | undefined,
+  options: LabOptions,
+): Promise<readonly Finding[]> {
+  const { tryEgress } = await import("@budgie/claims");
+  try {
+    const answers = await tryEgress(options, { policy, allowed });
+    return [...(allowed === undefined ? [makeUntried(policy)] : []), ...answers.map(makeAnswerFinding)];
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    return [makeFinding("failed", error instanceof Error ? error.message : String(error))];
+  }
+}
+
+function canStart({ engine, image, runtime }: SandboxFacts): boolean {
+  return engine.ok && image.ok && runtime?.ok !== false;
+}
+
+function makeUntried({ hosts, mode }: EgressPolicy): Finding {
+  if (mode === "none") return makeFinding("ok", "nothing is allowed (--egress none)");
+  const example = hosts.find(({ host }) => !host.startsWith("*."))?.host ?? "NAME";
+  const text = `no allowed host was tried: only one that you name is contacted, such as with --allow-host ${example}`;
+  return makeFinding("note", text);
+}
+
+const STATES: Readonly<Record<EgressAnswer["state"], Finding["state"]>> = {
+  "as-it-should": "ok",
+  broken: "failed",
+  untried: "note",
+};
+
+function makeAnswerFinding({ state, text }: EgressAnswer): Finding {
+  return makeFinding(STATES[state], text);
+}
+
+function makeFinding(state: Finding["state"], text: string): Finding {
+  return { state, what: "egress", text };
+}

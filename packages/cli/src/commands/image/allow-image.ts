@@ -1,0 +1,43 @@
+import { dirname } from "node:path";
+import { escapeForTerminal } from "@budgie/core/text";
+import { EXIT, type Host } from "@budgie/mcp-server";
+import { storeImageApproval, type ImageSource } from "@budgie/mcp-server/commands";
+import type { Config } from "../../config/config.ts";
+import { isYes, refuseWithoutPerson } from "../../process/refuse-without-person.ts";
+import { findProject, requireSource } from "./find-project.ts";
+import { formatSource } from "./format-source.ts";
+
+/**
+ * Runs `budgie image allow`: shows all that a project's image is built from, asks, and stores its key. Resolves to 1 if the answer is not "y".
+ * Throws `INPUT_INVALID` without a terminal, so that no agent, script or client can allow one, and for what budgie does not build.
+ */
+export async function allowImage(config: Config, named: string | undefined, host: Host): Promise<number> {
+  refuseWithoutPerson(host, "Only a person can allow the image of a project");
+  const project = findProject(config, named, host);
+  const source = requireSource(project);
+  const { directory, state } = project;
+  if (state !== undefined && "imageId" in state) {
+    host.stdout.write(`${escapeForTerminal(`The image of "${directory}" is allowed and built as it is now.`)}\n`);
+    return EXIT.done;
+  }
+  const lines = [`"${directory}" asks for an image of its own:`, ...formatSource(source), "", ...listEffects(source)];
+  host.stdout.write(`${lines.map(escapeForTerminal).join("\n")}\n\nAllow it until this changes? [y/N] `);
+  if (!(await isYes(host))) {
+    host.stdout.write("Not allowed.\n");
+    return EXIT.failed;
+  }
+  // The key is that of what was shown, whatever the files say by now.
+  storeImageApproval({ directory, key: source.key }, config);
+  host.stdout.write(`Allowed. Now "budgie image build" builds it.\n`);
+  return EXIT.done;
+}
+
+function listEffects({ context, file }: ImageSource): readonly string[] {
+  const others = context.length - 1;
+  const beside = `The ${others === 1 ? "other file" : `${others} other files`} of "${dirname(file)}" can be part of it: look at them too.`;
+  return [
+    "Its build runs these commands as root in containers of the engine's own network, which reach the internet and yours.",
+    ...(others < 1 ? [] : [beside]),
+    "Agents there then run in it: an image owns the libc and every program, so it can read the login that an agent gets, and colour every answer.",
+  ];
+}

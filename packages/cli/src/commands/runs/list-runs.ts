@@ -1,0 +1,62 @@
+import { isSessionId } from "@budgie/core";
+import type { Run } from "@budgie/core/runs";
+import { formatDuration } from "@budgie/core/text";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "@budgie/mcp-server";
+import { noRunsText, parseLast, toRunFacts, withRunArchive, type RunFilter } from "./with-run-archive.ts";
+import type { RunArchive } from "@budgie/store";
+import { resolveAgentName } from "../../agents/find-agent.ts";
+import { ago } from "../../terminal/ago.ts";
+import { expandId, shortId } from "../../terminal/expand-id.ts";
+import { stringifySafely } from "../../terminal/stringify-safely.ts";
+import { formatTable } from "../../terminal/format-table.ts";
+
+export type ListRunsOptions = {
+  /** A number, as text */
+  readonly last: string;
+  /** Default: all agents */
+  readonly agent?: string;
+  readonly session?: string;
+  readonly json: boolean;
+};
+
+/** Runs `budgie runs ls`: prints the last turns, the newest first. */
+export async function listRuns(config: Config, options: ListRunsOptions, host: Host): Promise<number> {
+  const { json, last } = options;
+  const agent = resolveAgentName(options.agent, config);
+  const limit = parseLast(last);
+  const { runs, sessionId } = await withRunArchive(config, async (archive) => {
+    const session = options.session === undefined ? undefined : await findSession(archive, options.session);
+    return { sessionId: session, runs: await archive.recent({ limit, agent, sessionId: session }) };
+  });
+  host.stdout.write(json ? stringifySafely(runs.map(toRunFacts)) : runsText(runs, { agent, sessionId }, host));
+  return 0;
+}
+
+/** Returns the id of the session that begins with this, among the sessions of the log. */
+async function findSession(archive: RunArchive, text: string): Promise<string> {
+  // A whole id begins no other.
+  if (isSessionId(text)) return text;
+  const runs = await archive.recent({ limit: MOST_RUNS });
+  return expandId(text, [...new Set(runs.flatMap(({ sessionId }) => sessionId ?? []))]);
+}
+
+const MOST_RUNS = 999_999;
+
+function runsText(runs: readonly Run[], filter: RunFilter, host: Host): string {
+  if (runs.length === 0) return noRunsText(filter);
+  const head = ["RUN", "STARTED", "AGENT", "OUTCOME", "TOOK", "ANSWER", "SESSION"];
+  return `${formatTable([head, ...runs.map(toRow)], host).join("\n")}\n`;
+}
+
+function toRow({ agent, answerBytes, delivered, endedMs, id, outcome, sessionId = "", startedMs }: Run) {
+  return [
+    shortId(id),
+    ago(startedMs),
+    agent,
+    outcome === "answered" && !delivered ? "answered, not delivered" : outcome,
+    endedMs === undefined ? "" : formatDuration(Math.max(endedMs - startedMs, 0)),
+    answerBytes === undefined ? "" : `${answerBytes} bytes`,
+    shortId(sessionId),
+  ];
+}

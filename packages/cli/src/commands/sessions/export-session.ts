@@ -1,0 +1,97 @@
+import { open, rm } from "node:fs/promises";
+import { PassThrough, type Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { BudgieError, parseSessionId } from "@budgie/core";
+import { escapeForTerminal } from "@budgie/core/text";
+import { AGENT_PRESETS, type AgentPreset } from "../../agents/agent-presets.ts";
+import type { Config } from "../../config/config.ts";
+import type { Host } from "@budgie/mcp-server";
+import { interruptible } from "../../process/interruptible.ts";
+import { withSessions } from "./known-homes.ts";
+import { expandId } from "../../terminal/expand-id.ts";
+import { stringifySafely } from "../../terminal/stringify-safely.ts";
+
+export type ExportOptions = {
+  readonly id: string;
+  /** A file that does not exist yet, or `-` for stdout */
+  readonly file: string;
+  readonly json: boolean;
+};
+
+/** Runs `budgie sessions export`: writes a session's home as a tar without the login, and reports what it left out. */
+export async function exportSession(config: Config, options: ExportOptions, host: Host): Promise<number> {
+  const { file, json } = options;
+  const session = options.id;
+  if (json && file === "-") {
+    throw new BudgieError("CONFIG_INVALID", 'Expected a file with --json, since stdout cannot hold both, got "-".');
+  }
+  const leftOut = await interruptible(host, (signal) =>
+    file === "-"
+      ? pack({ config, session, host, signal }, host.stdout)
+      : packIntoFile({ config, session, host, signal }, file),
+  );
+  if (json) host.stdout.write(stringifySafely({ session, file, leftOut }));
+  else for (const what of leftOut) host.report(escapeForTerminal(`Left out: ${what}`));
+  return 0;
+}
+
+type Packing = {
+  readonly config: Config;
+  /** The id, or its beginning */
+  readonly session: string;
+  readonly host: Host;
+  readonly signal: AbortSignal;
+};
+
+async function packIntoFile(packing: Packing, file: string): Promise<readonly string[]> {
+  // Never overwrites a file. Only the user may read what an agent said.
+  const opened = await open(file, "wx", 0o600).catch((error: unknown) => {
+    throw translateError(error, file);
+  });
+  try {
+    return await pack(packing, opened.createWriteStream());
+  } catch (error) {
+    await rm(file, { force: true });
+    throw translateError(error, file);
+  } finally {
+    // No stream closes it if there is no such session.
+    await opened.close();
+  }
+}
+
+async function pack({ config, host, session, signal }: Packing, out: Writable): Promise<readonly string[]> {
+  return withSessions(config, host, async ({ list }) => {
+    const known = await list();
+    const id = parseSessionId(
+      expandId(
+        session,
+        known.map(({ record }) => record.id),
+      ),
+    );
+    const found = known.find(({ record }) => record.id === id);
+    if (found === undefined) {
+      throw new BudgieError("SESSION_NOT_FOUND", `There is no session "${id}". "budgie sessions ls" lists them.`);
+    }
+    const archive = new PassThrough();
+    // stdout must stay open.
+    const [leftOut] = await Promise.all([
+      found.homes.pack(id, archive, { signal, logins: listLogins(config) }),
+      pipeline(archive, out, { signal, end: out !== host.stdout }),
+    ]);
+    return leftOut;
+  });
+}
+
+/** Lists the paths below a home at which agents' programs keep their logins: those that the configuration copies, and the usual ones. */
+function listLogins({ configuredAgents = [] }: Config): readonly string[] {
+  const copied = configuredAgents.flatMap(({ program }) => Object.keys(program?.home ?? {}));
+  const usual = Object.values<AgentPreset>(AGENT_PRESETS).flatMap(({ login = [] }) => login);
+  return [...new Set([...copied, ...usual])];
+}
+
+function translateError(error: unknown, file: string): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (error instanceof BudgieError || code === undefined || code === "ABORT_ERR") return error;
+  const remedy = code === "EEXIST" ? "Name one that does not exist yet." : "Name another, or make room there.";
+  return new BudgieError("CONFIG_INVALID", `Cannot write "${file}" (${code}). ${remedy}`, { cause: error });
+}

@@ -1,0 +1,239 @@
+import { join } from "node:path";
+import type { z } from "zod";
+import { BudgieError, type Agent } from "@budgie/core";
+import { parseDuration, parseTimeout } from "@budgie/core/text";
+import type { LimitWishes, RateLimits } from "@budgie/core/turn";
+import type { Retention } from "@budgie/store";
+import { loadConfigFile, type ConfigFile } from "./config-file.ts";
+import { configSchema, type ConfigKey } from "../options/config-schema.ts";
+import { needsSandbox, parseEgressCeiling } from "./parse-egress-ceiling.ts";
+import type { KagentSection } from "./kagent-section.ts";
+import {
+  resolvePath,
+  toBinary,
+  mayExist,
+  toDefaultConfigFile,
+  findExistingFile,
+  refuseMissing,
+  findKiroDataDir,
+  findStateDir,
+  type Host,
+  type SoftDeadline,
+  type Settings,
+} from "@budgie/mcp-server";
+import { configError } from "../options/config-error.ts";
+import { formatOptionName } from "../options/format-option-name.ts";
+import { parseSoftDeadline, parseTime } from "../options/option-values.ts";
+import { buildPolicies, type PolicyOptions } from "./build-policies.ts";
+import { buildWorkspaces } from "./build-workspaces.ts";
+import { parseTurnRateLimits } from "./parse-turn-rate-limits.ts";
+
+/** The checked options, with absolute paths. */
+export type Config = Omit<
+  z.infer<typeof configSchema>,
+  | "agentTimeout"
+  | "allowHost"
+  | "allowPreset"
+  | "allowRoot"
+  | "egress"
+  | "env"
+  | "heartbeat"
+  | "keepRuns"
+  | "maxConcurrent"
+  | "maxQueued"
+  | "maxRunsBytes"
+  | "maxTurnsPerMinute"
+  | "sessionTtl"
+  | "softDeadline"
+  | "sweepEvery"
+  | "warmIdle"
+  | "workspace"
+  | FilledIn
+> &
+  Settings &
+  Readonly<Record<FilledIn, string>> & {
+    /** Empty allows every directory */
+    readonly allowRoot: readonly string[];
+    /** The agents that the configuration file defines; `undefined` if there are none */
+    readonly configuredAgents: readonly Agent[] | undefined;
+    readonly kagent: KagentSection | undefined;
+    /** The MCP servers that agents' sections allow, by agent and by name */
+    readonly mcp: ConfigFile["mcp"];
+    /** The file of a registry of MCP servers */
+    readonly mcpRegistry: string | undefined;
+    /** True if the configuration file names a backend, also after its agents were listed */
+    readonly hasBackend: boolean;
+    readonly maxTurnsPerMinute: RateLimits;
+    readonly retention: Retention;
+    readonly sessionTtlMs: number;
+    readonly heartbeatMs: number;
+    /** 0 if no process lives longer than its turn */
+    readonly warmIdleMs: number;
+    /** A number is in milliseconds */
+    readonly softDeadline: SoftDeadline;
+    readonly turnLimits: LimitWishes;
+    /** 0 disables the sweep */
+    readonly sweepEveryMs: number;
+  };
+
+/** Options whose default depends on the machine or on other options */
+type FilledIn = "contextSummaryPrompt" | "kiroDataDir" | "stateDir" | "systemPrompt";
+
+type Values = { readonly [Key in ConfigKey]?: unknown };
+
+/**
+ * Checks the options, and those of the configuration file that they name. `defaults` apply where neither gives a value. Throws
+ * `CONFIG_INVALID` naming the option, its value and what was expected.
+ */
+export function parseConfig(values: Values, host: Host, defaults: Values = {}): Config {
+  return parseSource(loadSource(values, host, defaults), host);
+}
+
+/** Checks the options of a loaded source, as {@link parseConfig} does. */
+export function parseSource(source: Source, host: Host): Config {
+  const { given, toName } = source;
+  const parsed = configSchema.safeParse(given);
+  if (!parsed.success) throw configError(parsed.error, given);
+  const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
+  const { env, heartbeat, keepRuns, maxRunsBytes, sessionTtl, softDeadline, sweepEvery, warmIdle, ...options } = rest;
+  const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
+  const promptsDir = resolvePath(options.promptsDir, host);
+  return {
+    ...options,
+    isShortProjectLogin: source.given.credentials === undefined,
+    promptsDir,
+    protocol: chooseProtocol(options, source),
+    ...mergeAccess({ ...options, ...limits }, source, host),
+    env: chooseVariables(env, source.content),
+    agentEnv: source.content.agentEnv,
+    mcp: source.content.mcp,
+    mcpRegistry: source.content.mcpRegistry,
+    agentsDir: findAgentsDir(options.agentsDir, source, host),
+    sessionsDir: resolvePath(options.sessionsDir, host),
+    caFile: findExistingFile(options.caFile, toName("caFile"), host),
+    systemPrompt:
+      findExistingFile(options.systemPrompt, toName("systemPrompt"), host) ?? join(promptsDir, "_system.md"),
+    contextSummaryPrompt:
+      findExistingFile(options.contextSummaryPrompt, toName("contextSummaryPrompt"), host) ??
+      join(promptsDir, "_context-summary.md"),
+    kiroBinary: options.sandbox ? options.kiroBinary : toBinary(options.kiroBinary, host),
+    kiroDataDir: resolvePath(options.kiroDataDir ?? findKiroDataDir(host), host),
+    stateDir: resolvePath(options.stateDir ?? findStateDir(host), host),
+    maxTurnsPerMinute: parseTurnRateLimits(options.maxTurnsPerMinute),
+    retention: {
+      maxAgeMs: parseDuration(keepRuns, toName("keepRuns")) || undefined,
+      maxBytes: maxRunsBytes || undefined,
+    },
+    sessionTtlMs: parseTime(sessionTtl, { option: toName("sessionTtl"), most: "3650d" }),
+    softDeadline: parseSoftDeadline(softDeadline, toName("softDeadline")),
+    heartbeatMs: parseTime(heartbeat, { option: toName("heartbeat"), most: "1h" }),
+    sweepEveryMs: parseDuration(sweepEvery, toName("sweepEvery")),
+    warmIdleMs: parseWarmIdle(warmIdle, toName("warmIdle")),
+  };
+}
+
+type Source = {
+  readonly file: string | undefined;
+  readonly content: ConfigFile;
+  /** The values of the options, the file's included */
+  readonly given: Values;
+  /** Returns the name of an option for messages, which depends on its source. */
+  readonly toName: (key: ConfigKey) => string;
+};
+
+/** Loads the configuration file, and merges it with the options, which take precedence. */
+export function loadSource(values: Values, host: Host, defaults: Values = {}): Source {
+  const named = findConfigFile(values, host);
+  const file = values.config !== undefined || mayExist(named) ? named : undefined;
+  return toSource({ file, content: loadConfigFile(file, host.home) }, values, defaults);
+}
+
+/** Merges the content of a configuration file with the options, which take precedence. */
+export function toSource(
+  { content, file }: Pick<Source, "content" | "file">,
+  values: Values,
+  defaults: Values = {},
+): Source {
+  const given = { ...defaults, ...content.options, ...values };
+  const isInFile = (key: ConfigKey): boolean => values[key] === undefined && key in content.options;
+  const toName = (key: ConfigKey): string => (isInFile(key) ? `"${key}" in "${file}"` : formatOptionName(key));
+  return { file, content, given, toName };
+}
+
+/** Returns the variables of all agents: those that options name, or else those of the file. */
+function chooseVariables(names: readonly string[], { env = {} }: ConfigFile): Settings["env"] {
+  return names.length === 0 ? env : Object.fromEntries(names.map((name) => [name, `$${name}`]));
+}
+
+/** Returns the absolute path of the configuration file that the options name, or else of the default one, which may be missing. */
+export function findConfigFile(values: Values, host: Host): string {
+  const { data, error } = configSchema.pick({ config: true }).safeParse({ config: values.config });
+  if (error !== undefined) throw configError(error, values);
+  return data.config === undefined ? toDefaultConfigFile(host) : resolvePath(data.config, host);
+}
+
+/** Returns the folder. Only the default one may be missing. */
+function findAgentsDir(folder: string, { given, toName }: Source, host: Host): string {
+  const path = resolvePath(folder, host);
+  if (given.agentsDir === undefined) return path;
+  return refuseMissing(path, { kind: "directory", option: toName("agentsDir") });
+}
+
+/** Returns the protocol, which V3 implies. Throws if the options ask for another one. */
+function chooseProtocol(
+  { kiroHarness, protocol }: Pick<Config, "kiroHarness" | "protocol">,
+  { given, toName }: Source,
+): Config["protocol"] {
+  if (kiroHarness === "v2" || protocol === "acp") return protocol;
+  if (given.protocol === undefined) return "acp";
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `Expected ${toName("protocol")} to be "acp" or left out, got "cli": ${toName("kiroHarness")} is "v3", which needs ACP.`,
+  );
+}
+
+function parseWarmIdle(text: string, option: string): number {
+  return parseDuration(text, option) === 0 ? 0 : parseTime(text, { option, most: "24h" });
+}
+
+type Merged = Pick<
+  Config,
+  "allowRoot" | "config" | "configuredAgents" | "hasBackend" | "kagent" | "policies" | "turnLimits" | "workspaces"
+>;
+
+/** Merges the hosts, roots and sections of the configuration file with the options, which take precedence. */
+function mergeAccess(
+  options: Omit<
+    z.infer<typeof configSchema>,
+    "env" | "heartbeat" | "keepRuns" | "maxRunsBytes" | "sessionTtl" | "softDeadline" | "sweepEvery" | "warmIdle"
+  >,
+  { content, file, toName }: Source,
+  host: Host,
+): Merged {
+  const { agents, allowRoot, configuredAgents, kagent, limits = {}, maxConcurrent, workspaces, ...inFile } = content;
+  const { sandbox } = options;
+  if (!sandbox && Object.keys(limits).length > 0) throw needsSandbox(`"limits" in "${file}"`);
+  const timeoutMs = parseTimeout(options.agentTimeout, toName("agentTimeout"));
+  const access: PolicyOptions = {
+    ceiling: {
+      workspace: options.workspace,
+      egress: parseEgressCeiling({ options, inFile, file, sandbox }),
+      limits,
+      timeoutMs,
+    },
+    sections: agents,
+    programs: new Set(configuredAgents.flatMap(({ name, program }) => (program === undefined ? [] : [name]))),
+    file,
+    sandbox,
+  };
+  return {
+    config: file,
+    configuredAgents: configuredAgents.length === 0 ? undefined : configuredAgents,
+    kagent,
+    hasBackend: kagent !== undefined,
+    allowRoot: options.allowRoot?.map((root) => resolvePath(root, host)) ?? allowRoot,
+    policies: buildPolicies(access),
+    workspaces: buildWorkspaces(workspaces, access),
+    turnLimits: { concurrent: options.maxConcurrent, queued: options.maxQueued, agents: maxConcurrent },
+  };
+}

@@ -1,0 +1,52 @@
+import { z } from "zod";
+import { configSchema } from "../options/config-schema.ts";
+import { AGENT_NAME } from "@budgie/core/agents";
+import { env, hosts, image, limits, restrictions } from "./section-keys.ts";
+
+const agentInWorkspace = z.strictObject(
+  {
+    image: image.describe("the image of its sandbox in that directory"),
+    env: env.describe("its variables in that directory, by name: a text, or $NAME for a variable of budgie's"),
+    ...restrictions,
+  },
+  "an object",
+);
+
+const workspacePath = configSchema.shape.workspacePath.unwrap();
+
+/** The section of a directory. */
+export type WorkspaceSection = z.infer<typeof workspaceSection>;
+
+const workspaceSection = z.strictObject(
+  {
+    image: image.describe("the image of all sandboxes there, which has the agents' programs too"),
+    requireImage: z
+      .boolean("true or false")
+      .optional()
+      .describe(
+        "true: calls there fail unless they run in the image that the project's files ask for, as it was allowed",
+      ),
+    env: env.describe("variables of all agents there, by name: a text, or $NAME for a variable of budgie's"),
+    workspacePath: workspacePath
+      .optional()
+      .describe("the path at which new sessions' sandboxes show the directory there"),
+    limits: limits.optional().describe("the limits there, higher or lower than those of all"),
+    allowHost: hosts.allowHost.describe("more hosts that sandboxes reach there"),
+    allowPreset: hosts.allowPreset.describe("more hosts that sandboxes reach there, by what needs them"),
+    agents: z
+      .record(z.string().regex(AGENT_NAME), agentInWorkspace, {
+        error: ({ code }) => (code === "invalid_key" ? "the name of an agent" : "an object"),
+      })
+      .default({})
+      .describe("single agents there, by name: what they may do, which can only be less"),
+  },
+  "an object",
+);
+
+/** The schema of the sections of directories. */
+export const workspaceSections = z
+  .record(z.string().min(1), workspaceSection, "an object of directories")
+  .default({})
+  .describe(
+    "single directories, with all below them, by path: what agents get and may do there. The longest path counts",
+  );

@@ -1,0 +1,129 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createTemporaryFolder } from "../../../core/test/helpers/temporary-folder.ts";
+import { findPolicy, findProvided } from "@budgie/mcp-server/commands";
+import { parseConfig } from "../../src/config/config.ts";
+import { toSilentHost } from "../helpers/to-silent-host.ts";
+
+const AGENT = { name: "worker", file: "worker.json" };
+
+/** Parses a configuration file of a home, in which the folders `code` and `code/app` exist. */
+function parse(content: object, values: object = { sandbox: true }) {
+  const home = createTemporaryFolder();
+  mkdirSync(join(home, "code/app"), { recursive: true });
+  const file = join(home, "budgie.json");
+  writeFileSync(file, JSON.stringify(content));
+  const config = parseConfig({ config: file, ...values }, toSilentHost({ home, cwd: home }));
+  const policyIn = (directory: string, agent = "worker") => findPolicy(config, agent, join(home, directory));
+  const providedIn = (directory: string, env: NodeJS.ProcessEnv = {}) =>
+    findProvided(config, { agent: AGENT, directory: join(home, directory), env });
+  return { config, home, policyIn, providedIn };
+}
+
+describe("the settings of a directory", () => {
+  it("are those of the longest path that holds it, and of no other", () => {
+    const { providedIn } = parse({
+      workspaces: { "~/code": { image: "general" }, "code/app": { image: "app" }, "~/codex": { image: "other" } },
+    });
+
+    expect(
+      ["code", "code/x", "code/app", "code/app/src", "code/application", "elsewhere"].map((at) => providedIn(at).image),
+    ).toEqual(["general", "general", "app", "app", "general", undefined]);
+  });
+
+  it("count below the directory that a symlink led to when budgie started", () => {
+    const home = createTemporaryFolder();
+    mkdirSync(join(home, "disk/code"), { recursive: true });
+    symlinkSync(join(home, "disk/code"), join(home, "code"));
+    const file = join(home, "budgie.json");
+    writeFileSync(file, JSON.stringify({ workspaces: { "~/code": { image: "linked" } } }));
+    const config = parseConfig({ config: file, sandbox: true }, toSilentHost({ home, cwd: home }));
+
+    const found = findProvided(config, { agent: AGENT, directory: join(home, "disk/code/app"), env: {} });
+
+    expect(found.image).toBe("linked");
+  });
+
+  it("raise and lower limits, which an agent's section then tightens", () => {
+    const { config, policyIn } = parse({
+      limits: { memory: "8g" },
+      agents: { worker: { limits: { memory: "6g", pids: 300 } } },
+      workspaces: {
+        "~/code": { limits: { memory: "16g", cpus: 64, tmp: "2g" } },
+        "~/code/app": { limits: { memory: "2g" }, agents: { worker: { limits: { memory: "1g" }, workspace: "ro" } } },
+      },
+    });
+
+    expect(config.policies.ceiling.limits).toEqual({ memoryBytes: 8 * 2 ** 30 });
+    expect(policyIn("code", "other").limits).toEqual({ memoryBytes: 16 * 2 ** 30, cpus: 64, tmpBytes: 2 * 2 ** 30 });
+    expect(policyIn("code").limits).toEqual({ memoryBytes: 6 * 2 ** 30, pids: 300, cpus: 64, tmpBytes: 2 * 2 ** 30 });
+    expect(policyIn("code/app", "other").limits).toEqual({ memoryBytes: 2 * 2 ** 30 });
+    expect(policyIn("code/app")).toMatchObject({ workspace: "ro", limits: { memoryBytes: 2 ** 30, pids: 300 } });
+  });
+
+  it("add hosts to those of all, and not to those of an agent that has its own", () => {
+    const { policyIn } = parse({
+      allowHost: ["all.example"],
+      agents: { worker: { allowHost: ["all.example"] } },
+      workspaces: { "~/code": { allowHost: ["code.example"], allowPreset: ["npm"] } },
+    });
+    const hostsIn = (directory: string, agent: string): readonly string[] =>
+      policyIn(directory, agent).egress.hosts.map(({ host }) => host);
+
+    expect(hostsIn("code", "other")).toEqual(expect.arrayContaining(["all.example", "code.example"]));
+    expect(hostsIn("elsewhere", "other")).not.toContain("code.example");
+    expect(hostsIn("code", "worker")).not.toContain("code.example");
+  });
+
+  it.each([
+    [{ workspaces: { "~/code": { agents: { worker: { limits: { memory: "5g" } } } } } }, 'limits.memory "5120m"'],
+    [{ egress: "none", workspaces: { "~/code": { allowPreset: ["npm"] } } }, 'with the egress mode "none"'],
+    [{ workspaces: { "~/code": { allowHost: ["https://x"] } } }, 'workspaces."~/code".allowHost'],
+  ])("are refused if they are %j", (content, message) => {
+    expect(() => parse(content)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
+    expect(() => parse(content)).toThrow(message);
+  });
+
+  it.each([[{ limits: { pids: 100 } }], [{ allowHost: ["x.example"] }], [{ allowPreset: ["npm"] }]])(
+    "need a sandbox for %j",
+    (section) => {
+      const content = { workspaces: { "~/code": section } };
+
+      expect(() => parse(content, {})).toThrow("Without --sandbox nothing can enforce");
+    },
+  );
+});
+
+describe("the variables of a directory", () => {
+  const env = { HOME_TOKEN: "secret", EMPTY: "" };
+
+  it("replace those of all; an agent's replace both, and those of the agent there come first", () => {
+    const { providedIn } = parse({
+      env: { A: "all", B: "all", C: "all", D: "all" },
+      agents: { worker: { env: { C: "agent", D: "agent" } } },
+      workspaces: { "~/code": { env: { B: "code", C: "code" }, agents: { worker: { env: { D: "there" } } } } },
+    });
+
+    expect(providedIn("code").env).toEqual({ A: "all", B: "code", C: "agent", D: "there" });
+    expect(providedIn("x").env).toEqual({ A: "all", B: "all", C: "agent", D: "agent" });
+  });
+
+  it("take budgie's own where they name one, and leave out those that are not set", () => {
+    const { providedIn } = parse({
+      env: ["HOME_TOKEN", "UNSET"],
+      workspaces: { "~/code": { env: { TOKEN: "$HOME_TOKEN", MISSING: "$UNSET", PRICE: "$5", EMPTY: "$EMPTY" } } },
+    });
+
+    expect(providedIn("code", env).env).toEqual({ HOME_TOKEN: "secret", TOKEN: "secret", PRICE: "$5", EMPTY: "" });
+  });
+
+  it("are needed where an agent's section names them", () => {
+    const { providedIn } = parse({ agents: { worker: { env: { KEY: "$WORKER_KEY" } } } });
+
+    expect(providedIn("code", { WORKER_KEY: "k" }).env).toEqual({ KEY: "k" });
+    expect(() => providedIn("code", {})).toThrow(
+      expect.objectContaining({ code: "LOGIN_REQUIRED", message: expect.stringContaining("needs WORKER_KEY") }),
+    );
+  });
+});

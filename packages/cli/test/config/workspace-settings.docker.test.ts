@@ -1,0 +1,76 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openEngine } from "../helpers/engine.ts";
+import { createBudgieUser, toText } from "../helpers/start-budgie.ts";
+
+const FACTS = `[[run: printenv PROJECT TOKEN NODE_ENV; df -m /tmp | awk 'END { print $2 }'; cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null]]`;
+const IMAGE = process.env["BUDGIE_TEST_IMAGE"] ?? "budgie-demo:latest";
+
+/** Makes an image that differs from that of all agents in one variable. */
+async function makeProjectImage(name: string): Promise<AsyncDisposable> {
+  const docker = await openEngine();
+  const container = await docker.createContainer({ Image: IMAGE, Cmd: ["true"] });
+  await container.commit({ repo: name, tag: "1", changes: "ENV PROJECT=shop" });
+  await container.remove();
+  return { [Symbol.asyncDispose]: async () => void (await docker.getImage(`${name}:1`).remove()) };
+}
+
+describe("a call in a directory with settings of its own", () => {
+  it("gets its image, variables and limits, and a call elsewhere gets none of them", async () => {
+    const name = `budgie-test-shop-${process.pid}`;
+    await using _image = await makeProjectImage(name);
+    await using user = await createBudgieUser();
+    const shop = join(user.host.home, "shop");
+    mkdirSync(join(shop, "src"), { recursive: true });
+    const config = join(user.host.home, "budgie.json");
+    writeFileSync(
+      config,
+      JSON.stringify({
+        env: { NODE_ENV: "general" },
+        workspaces: {
+          [shop]: {
+            image: `${name}:1`,
+            env: { NODE_ENV: "test", TOKEN: "$SHOP_TOKEN" },
+            limits: { tmp: "700m", pids: 700 },
+            agents: { "shell-worker": { limits: { pids: 300 } } },
+          },
+        },
+      }),
+    );
+    const { ask } = await user.start({ sandbox: true, args: ["--config", config], env: { SHOP_TOKEN: "s3cret" } });
+
+    const there = await ask("shell-worker", { directory: join(shop, "src"), prompt: FACTS });
+    const elsewhere = await ask("shell-worker", { prompt: FACTS });
+
+    expect(toText(there).split("\n")).toEqual(["shop", "s3cret", "test", "700", "300"]);
+    expect(toText(elsewhere).split("\n")).toEqual(["general", "512", "512"]);
+  });
+});
+
+describe("a directory at its own path", () => {
+  it("is there what it is outside, in each turn of its session, whatever budgie is told later", async () => {
+    await using user = await createBudgieUser();
+    const directory = join(user.host.home, "my shop");
+    mkdirSync(join(directory, ".kiro/agents"), { recursive: true });
+    const config = join(user.host.home, "budgie.json");
+    writeFileSync(config, JSON.stringify({ workspaces: { [directory]: { workspacePath: "same" } } }));
+    const prompt = "[[run: pwd; ls -a .kiro/agents | wc -l; echo made >made.txt]]";
+    const args = ["--config", config, "--keep-sessions"];
+    const first = await user.start({ sandbox: true, args });
+
+    const answer = await first.ask("shell-worker", { directory, prompt });
+    const elsewhere = await first.ask("shell-worker", { prompt: "[[run: pwd]]" });
+    first.child.stdin?.end();
+    await first.ended;
+    writeFileSync(config, "{}");
+    const second = await user.start({ sandbox: true, args });
+    const { sessionId } = answer.structuredContent ?? {};
+    const resumed = await second.ask("shell-worker", { directory, sessionId, prompt: "[[run: pwd]]" });
+    const fresh = await second.ask("shell-worker", { directory, prompt: "[[run: pwd]]" });
+
+    expect(toText(answer).split("\n")).toEqual([directory, "2"]);
+    expect(existsSync(join(directory, "made.txt"))).toBe(true);
+    expect([elsewhere, resumed, fresh].map(toText)).toEqual(["/workspace", directory, "/workspace"]);
+  });
+});

@@ -1,0 +1,85 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { kiroCliPath } from "@budgie/testkit";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createBudgieUser, type BudgieUser } from "../helpers/start-budgie.ts";
+import { startCallingModel, type CallingModel } from "./calling-model.ts";
+import { runProgram, toInteropPath } from "./clients.ts";
+
+const PROMPT = "Have the code reviewer keep a word, and ask for it.";
+
+// A program without a sandbox would ask its vendor for updates and plugins.
+const NO_VENDOR = { HTTPS_PROXY: "http://127.0.0.1:9", NO_PROXY: "127.0.0.1" };
+
+let user: BudgieUser;
+let model: CallingModel;
+beforeAll(async () => {
+  user = await createBudgieUser();
+  model = await startCallingModel(user.workspace);
+});
+afterAll(async () => {
+  await model[Symbol.asyncDispose]();
+  await user[Symbol.asyncDispose]();
+});
+
+describe("Gemini CLI, which shows its model only texts", () => {
+  it("resumes a session by the id in the last text", async () => {
+    write(".gemini/settings.json", JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }));
+    await install("gemini");
+
+    const { stderr, stdout } = await runProgram(
+      [toInteropPath("node_modules/@google/gemini-cli/bundle/gemini.js"), "--yolo", "-p", PROMPT],
+      {
+        cwd: user.workspace,
+        env: {
+          HOME: user.host.home,
+          GEMINI_API_KEY: "none",
+          GOOGLE_GEMINI_BASE_URL: `http://127.0.0.1:${model.port}`,
+          GEMINI_MODEL: "gemini-2.5-flash",
+          GEMINI_CLI_TRUST_WORKSPACE: "true",
+          ...NO_VENDOR,
+        },
+      },
+    );
+
+    expect(stdout, stderr).toMatch(/The agent answered: .*token-parakeet/);
+    expect(model.shown[0]).toContain("[budgie] To resume this conversation, pass sessionId");
+    expect(model.shown[0]).not.toContain("durationMs");
+  });
+});
+
+describe("Codex, which shows its model only structured content", () => {
+  it("resumes a session by the id there", async () => {
+    const provider = `name = "model"\nbase_url = "http://127.0.0.1:${model.port}/v1"\nwire_api = "responses"\n`;
+    write(".codex/config.toml", `model = "m"\nmodel_provider = "m"\n\n[model_providers.m]\n${provider}`);
+    await install("codex");
+
+    const codex = toInteropPath("node_modules/@openai/codex/bin/codex.js");
+    const { stderr, stdout } = await runProgram(
+      [codex, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", PROMPT],
+      { cwd: user.workspace, env: { HOME: user.host.home, ...NO_VENDOR } },
+    );
+
+    expect(stdout, stderr).toMatch(/The agent answered: .*token-parakeet/);
+    expect(model.shown[0]).toContain("durationMs");
+    expect(model.shown[0]).not.toContain("[budgie]");
+  });
+});
+
+function write(path: string, content: string): void {
+  const file = join(user.host.home, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, content);
+}
+
+async function install(client: string): Promise<void> {
+  const { exitCode, stderr } = await user.command([
+    "install",
+    client,
+    "--",
+    "--no-sandbox",
+    "--kiro-binary",
+    kiroCliPath,
+  ]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+}

@@ -1,0 +1,136 @@
+import { execFile } from "node:child_process";
+import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createBudgieUser, TEST_IMAGE, toEngineVariables, type BudgieUser } from "./helpers/start-budgie.ts";
+import { openEngine } from "./helpers/engine.ts";
+
+const execute = promisify(execFile);
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const LIBRARIES = [
+  "claims",
+  "core",
+  "egress",
+  "mcp-manager",
+  "mcp-server",
+  "protocols",
+  "runner-docker",
+  "runner-local",
+  "sandbox",
+  "store",
+].map((name) => `@budgie/${name}`);
+// Two packages have an entry for each protocol or room, and none for all.
+const ENTRIES = LIBRARIES.flatMap((name) =>
+  name === "@budgie/protocols"
+    ? ["a2a", "acp", "kiro"].map((protocol) => `${name}/${protocol}`)
+    : name === "@budgie/sandbox"
+      ? ["egress", "home", "init", "login", "mounts", "proc", "profile", "standby"].map((room) => `${name}/${room}`)
+      : [name],
+);
+const tag = `budgie-package-test:${process.pid}`;
+
+let user: BudgieUser;
+let tarballs: readonly string[];
+beforeAll(async () => {
+  user = await createBudgieUser();
+  tarballs = await packAll(user.host.home);
+});
+afterAll(async () => {
+  await user[Symbol.asyncDispose]();
+  await (
+    await openEngine()
+  )
+    .getImage(tag)
+    .remove({ force: true })
+    .catch(() => undefined);
+});
+
+describe("the packed program, installed in an empty folder", () => {
+  it("is small, and installs, builds, checks and runs a sandboxed turn", async () => {
+    const folder = join(user.host.home, "program");
+    await install(folder, [toTarball("budgie-mcp")], await createPrebuilt(user.host.home));
+    const program = realpathSync(join(folder, "node_modules/.bin/budgie"));
+    const env = { PATH: process.env["PATH"] ?? "", HOME: user.host.home, ...toEngineVariables() };
+    const run = async (...argv: readonly string[]) => (await execute(program, argv, { cwd: folder, env })).stdout;
+
+    const { stdout: kib } = await execute("du", ["-sk", join(folder, "node_modules")]);
+    expect(Number.parseInt(kib, 10)).toBeLessThan(35 * 1024);
+    expect(countPackages(join(folder, "node_modules"))).toBeLessThanOrEqual(90);
+
+    expect(await run("install", "kiro", "--", "--allow-root", user.workspace)).toContain("Restart Kiro");
+    const settings = readFileSync(join(user.host.home, ".kiro/settings/mcp.json"), "utf8");
+    expect(JSON.parse(settings)).toMatchObject({
+      mcpServers: { "kiro-subagents": { args: expect.arrayContaining([program]) } },
+    });
+
+    const options = [`BASE_IMAGE=${TEST_IMAGE}`, "KIRO_CLI=none", "TOOLS="].flatMap((arg) => ["--build-arg", arg]);
+    expect(await run("build-image", "--tag", tag, ...options)).toMatch(/\nBuilt .*\n$/);
+
+    expect(await run("doctor", "--sandbox-image", tag)).not.toMatch(/^failed/m);
+
+    const budgie = await user.start({ program, sandbox: true, args: ["--sandbox-image", tag] });
+    const { structuredContent } = await budgie.ask("code-reviewer", { prompt: "Say [[env HOME]]" });
+    expect(structuredContent).toMatchObject({ isolation: "container", sessionId: expect.any(String) });
+    await budgie.client.close();
+  });
+});
+
+describe("the packed libraries, installed in an empty folder", () => {
+  it("can be imported", async () => {
+    const folder = join(user.host.home, "libraries");
+    await install(folder, LIBRARIES.map(toTarball), { npm_config_ignore_scripts: "true" });
+
+    const script = `const all = await Promise.all(${JSON.stringify(ENTRIES)}.map((name) => import(name)));
+      console.log(all.map((each) => Object.keys(each).length > 0).join());`;
+    const { stdout } = await execute(process.execPath, ["--input-type=module", "-e", script], { cwd: folder });
+
+    expect(stdout).toBe(`${ENTRIES.map(() => "true").join()}\n`);
+  });
+});
+
+/** Packs every published package, and returns the files. */
+async function packAll(folder: string): Promise<readonly string[]> {
+  const names = ["budgie-mcp", ...LIBRARIES].flatMap((name) => ["--workspace", name]);
+  await execute("npm", ["pack", "--silent", "--pack-destination", folder, ...names], { cwd: root });
+  return readdirSync(folder)
+    .filter((name) => name.endsWith(".tgz"))
+    .map((name) => join(folder, name));
+}
+
+function toTarball(name: string): string {
+  const start = `${name.replace("@", "").replace("/", "-")}-0`;
+  const found = tarballs.find((file) => file.includes(`/${start}`));
+  if (found === undefined) throw new Error(`${name} was not packed.`);
+  return found;
+}
+
+/** Installs tarballs as npm does for a user. Only better-sqlite3's binary is not downloaded. */
+async function install(folder: string, files: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
+  mkdirSync(folder);
+  // Makes the folder a project. --prefix would do too, but makes npm ignore the machine's configuration, such as certificates.
+  writeFileSync(join(folder, "package.json"), "{}");
+  const options = ["--prefer-offline", "--no-audit", "--no-fund"];
+  await execute("npm", ["install", ...options, ...files], { cwd: folder, env: { ...process.env, ...env } });
+}
+
+/** Creates the archive that better-sqlite3 would download, from the checkout's binary. Returns the variable that names its folder. */
+async function createPrebuilt(home: string): Promise<Readonly<Record<string, string>>> {
+  const store = createRequire(join(root, "packages/store/package.json"));
+  const manifest = store.resolve("better-sqlite3/package.json");
+  const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { readonly version: string };
+  const folder = join(home, "prebuilt");
+  const binary = "build/Release/better_sqlite3.node";
+  cpSync(join(dirname(manifest), binary), join(folder, binary));
+  const name = `better-sqlite3-v${version}-node-v${process.versions.modules}-${process.platform}-${process.arch}.tar.gz`;
+  await execute("tar", ["czf", name, binary], { cwd: folder });
+  return { npm_config_better_sqlite3_local_prebuilds: folder };
+}
+
+function countPackages(folder: string): number {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) =>
+    /(?:^|node_modules\/)(?:@[^/]+\/)?[^/@]+\/package\.json$/.test(path),
+  ).length;
+}

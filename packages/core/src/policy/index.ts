@@ -1,0 +1,22 @@
+// The public surface of @budgie/core/policy: every export is named here, and becomes API.
+export { parseMounts, type Mount } from "./load-mounts.ts";
+export { openFileTrust, type FileTrust } from "./file-trust.ts";
+export { formatAccess } from "./format-access.ts";
+export type { GitFolders } from "./git-folders.ts";
+export { listGuardedPaths, type UserPaths } from "./list-guarded-paths.ts";
+export { splitHidden, type Cover, type CoverEntry, type Hidden, type HiddenPaths } from "./hidden-paths.ts";
+export { isWithin } from "./is-within.ts";
+export { isTooDeep, NESTING_FILE, NESTING_VARIABLES, nestingVariables, OUTERMOST, type Nesting } from "./nesting.ts";
+export {
+  DEFAULT_ACCESS,
+  chooseDefaultLimits,
+  narrowPolicy,
+  listSandboxOnly,
+  type Access,
+  type Limits,
+  type Loosening,
+  type Policy,
+  type Tightening,
+} from "./policy.ts";
+export { ALL_HIDDEN_PATHS, KIRO_HIDDEN_PATHS, PROGRAM_PATHS } from "./program-paths.ts";
+export type { AllowedRoot, GuardedPath, WorkspaceRules } from "./workspace-rules.ts";

@@ -1,0 +1,96 @@
+import { findProtectablePaths } from "../../changes/find-protectable-paths.ts";
+import { nestingVariables } from "../../policy/nesting.ts";
+import type { AgentProcess, Exit } from "../../runner/runner.ts";
+import type { Session } from "../../sessions/session.ts";
+import type { Provided, TurnSettings } from "../turn-settings.ts";
+import type { Step, Turn } from "../turn.ts";
+import { withBriefing } from "../with-briefing.ts";
+
+type Settings = Pick<TurnSettings, "briefs" | "nesting" | "protectExecutablePaths" | "providedFor">;
+
+/** Asks the agent, by the protocol of its program. This is the last step. */
+export function askAgent(settings: Settings): Step {
+  return (turn) => {
+    const { events, offered, request, session, shown, signal } = turn;
+    const { agent, directory, policy } = request;
+    const provided = settings.providedFor(agent, directory);
+    const { runner } = turn.route;
+    return turn.route.protocol({
+      agent: shown === undefined ? agent : { ...agent, shown },
+      session: runner.isolation === "remote" ? beginWithFile(turn) : startWithPolicy(turn, { ...settings, provided }),
+      directory,
+      prompt: settings.briefs ? withBriefing(request, runner, provided) : request.prompt,
+      resume: session.begun,
+      timeoutMs: policy.timeoutMs,
+      signal,
+      events,
+      offered,
+    });
+  };
+}
+
+/**
+ * Wraps the home of a session whose agent runs elsewhere. Such a session has begun once the id of its conversation is written to the home.
+ */
+function beginWithFile(turn: Turn): Session["home"] {
+  const { session } = turn;
+  turn.enter({ phase: "running", attempt: turn.attempts });
+  return {
+    ...session.home,
+    async appendFile(name, text) {
+      await session.home.appendFile(name, text);
+      session.begin();
+    },
+  };
+}
+
+/** Wraps the session's home so that every process starts with the policy, and is recorded when it runs. */
+function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: Provided }): Session["home"] {
+  const { events, processes, session } = turn;
+  const { workspacePath } = session;
+  const { provided } = settings;
+  const { agent, directory, policy } = turn.request;
+  const { egress, limits, workspace } = policy;
+  const { isShortLogin, project, withheld = [] } = provided;
+  turn.report.image = project;
+  const ready = Promise.all(turn.ready);
+  return {
+    ...session.home,
+    paths: () => session.home.paths(directory, workspacePath),
+    async start({ env, ...command }, options) {
+      const protectedPaths = settings.protectExecutablePaths ? await findProtectablePaths(options.directory) : [];
+      const access = { workspace, egress, limits };
+      const image = provided.image ?? command.image;
+      const own = Object.entries(env).filter(([name]) => !withheld.includes(name));
+      const all = { ...provided.env, ...Object.fromEntries(own), ...nestingVariables(settings.nesting) };
+      const marked = { ...command, image, isShortLogin, env: all };
+      // A process that gets all its input at its start has nothing to wait for. Protected paths would have to hold between turns too.
+      const isOnce = options.input !== undefined || settings.protectExecutablePaths;
+      const standbyKey = isOnce ? undefined : [agent, marked.env, options.standbyKey];
+      const child = await session.home.start(marked, {
+        ...options,
+        workspacePath,
+        ready,
+        protectedPaths,
+        access,
+        standbyKey,
+        git: turn.git.folders,
+      });
+      processes.push(child);
+      followExit(child, (exit) => void (processes.at(-1) === child && events.emit("exit", exit)));
+      session.begin();
+      turn.enter({ phase: "running", attempt: turn.attempts });
+      return child;
+    },
+  };
+}
+
+// One listener for each process: a listener keeps its turn in memory until the process ends.
+const exitListeners = new WeakMap<AgentProcess, (exit: Exit) => void>();
+
+/** Calls a function with the exit of a process, instead of the function from the process's last turn. */
+function followExit(child: AgentProcess, listener: (exit: Exit) => void): void {
+  // The caller sees the same rejection; this only avoids an unhandled one.
+  if (!exitListeners.has(child)) child.exit.then((exit) => exitListeners.get(child)?.(exit)).catch(() => undefined);
+  exitListeners.set(child, listener);
+}

@@ -1,0 +1,72 @@
+import { BudgieError } from "../../errors.ts";
+import type { BegunRun, FinishedRun, McpCall } from "../../runs/run-log.ts";
+import { truncateText } from "../../text/truncate-text.ts";
+import type { TurnSettings } from "../turn-settings.ts";
+import type { Step, Turn } from "../turn.ts";
+
+// A message may quote what an agent said.
+const LONGEST_ERROR_BYTES = 4_000;
+
+const MOST_MCP_CALLS = 200;
+
+/** Records the turn in the run log, however it ends. Its answer is in the log before the caller gets it. */
+export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
+  return async (turn, next) => {
+    let begun = toBegunRun(turn);
+    // The turn does not wait for this.
+    let beginning = runLog.begin(begun);
+    const mcpCalls: McpCall[] = [];
+    let exit: FinishedRun["exit"];
+    turn.events.on("exit", (ended) => void (exit = ended));
+    turn.events.on("mcpCall", (call) => void (mcpCalls.length < MOST_MCP_CALLS && mcpCalls.push(call)));
+    turn.events.on("session", (sessionId) => {
+      if (begun.sessionId === sessionId) return;
+      const known = { ...begun, sessionId };
+      begun = known;
+      beginning = beginning.then(() => runLog.begin(known));
+    });
+    const clock = performance.now();
+
+    const finish = async (ending: Ending): Promise<void> => {
+      await beginning;
+      // By a monotonic clock.
+      const endedMs = begun.startedMs + Math.floor(performance.now() - clock);
+      const calls = mcpCalls.length === 0 ? {} : { mcpCalls };
+      const { egress, others } = turn.report;
+      const facts = { egress, ...(others === undefined ? {} : { others }) };
+      await runLog.finish({ ...begun, endedMs, exit, retried: turn.attempts > 1, ...calls, ...facts, ...ending });
+    };
+
+    const answer = await next().catch(async (error: unknown) => {
+      await finish(failureOf(error));
+      throw error;
+    });
+    const { response, usage } = answer;
+    await finish({ outcome: "answered", timedOut: false, answer: response, error: undefined, usage });
+    return answer;
+  };
+}
+
+function toBegunRun({ id, request: { agent, promptBytes, sessionId }, route }: Turn): BegunRun {
+  const { isolation } = route.runner;
+  return { id, agent: agent.name, sessionId, isolation, promptBytes, startedMs: Date.now() };
+}
+
+type Ending = Pick<FinishedRun, "answer" | "error" | "outcome" | "timedOut" | "usage">;
+
+function failureOf(error: unknown): Ending {
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    outcome: error instanceof BudgieError ? error.code : "BUG",
+    timedOut: isTimeout(error),
+    answer: undefined,
+    error: truncateText(message, LONGEST_ERROR_BYTES),
+    usage: undefined,
+  };
+}
+
+/** Also returns true for a timeout that is not retried because the attempt changed files. */
+function isTimeout(error: unknown): boolean {
+  if (!(error instanceof BudgieError)) return false;
+  return error.code === "TIMED_OUT" || (error.code === "INDETERMINATE" && isTimeout(error.cause));
+}

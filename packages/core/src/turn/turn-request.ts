@@ -1,0 +1,28 @@
+import type { Agent } from "../agents/agent.ts";
+import type { Policy, Tightening } from "../policy/policy.ts";
+
+/** A call of an agent. */
+export type TurnRequest = {
+  /** The agent's name */
+  readonly agent: string;
+  readonly prompt: string;
+  /** The workspace: an absolute path on the host */
+  readonly directory: string;
+  /** The `sessionId` of an earlier reply, to resume its conversation */
+  readonly sessionId?: string | undefined;
+  /** The restrictions of this turn in addition to the agent's own */
+  readonly tightening?: Tightening | undefined;
+};
+
+/** A call that was checked completely, before anything is started for it. */
+export type CheckedRequest = {
+  readonly agent: Agent;
+  /** Sanitized */
+  readonly prompt: string;
+  /** The size as the caller sent it */
+  readonly promptBytes: number;
+  readonly policy: Policy;
+  /** The absolute path, with symlinks resolved */
+  readonly directory: string;
+  readonly sessionId: string | undefined;
+};

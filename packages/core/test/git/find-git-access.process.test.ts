@@ -1,0 +1,100 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { GuardedPath } from "@budgie/core/policy";
+import { createRepository, git } from "../changes/executable-repository.ts";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+import { ANY, createSubmodule, createWorktree, find } from "./git-scene.ts";
+
+describe("findGitAccess", () => {
+  it("needs nothing for a plain repository, and for a directory outside any", async () => {
+    expect(await find(createRepository())).toEqual({});
+    expect(await find(createTemporaryFolder())).toEqual({});
+  });
+
+  it("finds the folder that a worktree shares, and what an agent may write in it", async () => {
+    const { common, own, tree } = createWorktree();
+
+    expect(await find(tree)).toEqual({
+      folders: {
+        own,
+        common,
+        config: undefined,
+        writable: ["objects", "refs", "logs/refs", "worktrees/tree"],
+        guarded: ["objects/info", "worktrees/tree/commondir", "worktrees/tree/gitdir"],
+      },
+    });
+    expect((await find(tree, { mayWrite: false })).folders).toMatchObject({ own, common, writable: [], guarded: [] });
+  });
+
+  it("takes the relative paths that newer versions of git can write", async () => {
+    const { own, tree } = createWorktree();
+    writeFileSync(join(own, "gitdir"), `../../../../${tree.split("/").slice(-2).join("/")}/.git\n`);
+
+    expect((await find(tree)).folders?.own).toBe(own);
+  });
+
+  it("leaves a submodule read-only until a commondir of its own can be guarded, and says how", async () => {
+    const { module, own } = createSubmodule();
+
+    const before = await find(module);
+    const command = before.notice?.split("run once: ")[1] ?? "";
+    execFileSync("sh", ["-c", command]);
+    const { folders, notice } = await find(module);
+
+    expect(before.folders).toMatchObject({ own, common: own, writable: [], guarded: [] });
+    expect(command).toBe(`echo . >${own}/commondir`);
+    expect(notice).toBeUndefined();
+    expect(folders).toMatchObject({
+      writable: [""],
+      guarded: ["objects/info", "commondir", "config", "hooks", "info"],
+      config: readFileSync(join(own, "config"), "utf8"),
+    });
+    // The user's own git works on with it.
+    git(module, "status");
+    git(join(module, "../.."), "submodule", "update");
+  });
+
+  it.each<[string, (place: ReturnType<typeof createWorktree>) => void, string]>([
+    [
+      "folder for branches' logs",
+      ({ common }) => rmSync(join(common, "logs"), { recursive: true }),
+      "mkdir -p COMMON/logs/refs",
+    ],
+    [
+      "configuration of its own that git would read",
+      ({ main }) => git(main, "config", "extensions.worktreeConfig", "true"),
+      "echo '' >COMMON/worktrees/tree/config.worktree",
+    ],
+  ])("leaves a worktree without a %s read-only, and says what to run", async (_what, change, command) => {
+    const place = createWorktree();
+    change(place);
+
+    const { folders, notice } = await find(place.tree);
+
+    expect(folders?.writable).toEqual([]);
+    expect(notice).toContain(`run once: ${command.replace("COMMON", place.common)}`);
+  });
+
+  it("names the repository of a subfolder, and what to do", async () => {
+    const main = createRepository();
+
+    const { folders, notice } = await find(join(main, "src"));
+
+    expect(folders).toBeUndefined();
+    expect(notice).toBe(
+      `git does not work in the sandbox: "${main}/src" is a part of the repository "${main}", of which the sandbox gets nothing else. ` +
+        `Call with "${main}", or with a worktree of it, if the agent needs git.`,
+    );
+  });
+
+  it("suggests no repository that a call could not name", async () => {
+    const main = createRepository();
+    const guarded: readonly GuardedPath[] = [{ path: main, what: "your home directory", mayHoldWorkspaces: true }];
+
+    const { notice } = await find(join(main, "src"), { rules: { ...ANY, guarded } });
+
+    expect(notice).toMatch(/gets nothing else\.$/);
+  });
+});

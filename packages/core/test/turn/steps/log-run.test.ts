@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { BudgieError, createRunTurn } from "@budgie/core";
+import type { Protocol } from "@budgie/core/protocol";
+import { createMemoryRunLog, type BegunRun, type FinishedRun, type McpCall, type RunLog } from "@budgie/core/runs";
+import { failureOf, createFakeRunner, type FakeProgram } from "@budgie/testkit";
+import { AGENT } from "../../helpers/agent.ts";
+
+const TURN = { agent: "tester", prompt: "Grüße", directory: import.meta.dirname };
+
+describe("a turn in the run log", () => {
+  it("is recorded before its answer is returned, with the facts about it", async () => {
+    const order: string[] = [];
+    const { runs, runTurn } = create(
+      () => ({}),
+      async () => {
+        await sleep(20);
+        order.push("recorded");
+      },
+    );
+    const before = Date.now();
+
+    const { runId, sessionId } = await runTurn(TURN).finally(() => order.push("answered"));
+
+    expect(order).toEqual(["recorded", "answered"]);
+    expect(runs).toEqual([
+      {
+        id: runId,
+        agent: "tester",
+        sessionId,
+        isolation: "none",
+        startedMs: expect.any(Number),
+        endedMs: expect.any(Number),
+        outcome: "answered",
+        exit: expect.objectContaining({ exitCode: 0, signal: undefined }),
+        promptBytes: 7,
+        answer: "done.",
+        timedOut: false,
+        retried: false,
+        error: undefined,
+        egress: undefined,
+        usage: undefined,
+      },
+    ]);
+    const times = [before, runs[0]?.startedMs, runs[0]?.endedMs, Date.now()];
+    expect(times).toEqual(times.toSorted((a = 0, b = 0) => a - b));
+  });
+
+  it.each([undefined, "AGENT_CRASHED"] as const)(
+    "has the first 200 calls of MCP tools, also if it fails: %s",
+    async (crash) => {
+      const call = { server: "github", tool: "get", durationMs: 1, outcome: "done" as const };
+      const mcpCalls = Array.from({ length: 201 }, (_, index) => ({ ...call, durationMs: index }));
+      const { runs, runTurn } = create(() => ({}), undefined, { crash, mcpCalls });
+
+      await runTurn(TURN).catch(() => undefined);
+
+      expect(runs.at(-1)?.mcpCalls).toEqual(mcpCalls.slice(0, 200));
+    },
+  );
+
+  it("is recorded when it begins, without waiting for the log, and its end afterwards", async () => {
+    const order: string[] = [];
+    const begun: BegunRun[] = [];
+    let startedRunning = (): void => undefined;
+    const running = new Promise<void>((resolve) => (startedRunning = resolve));
+    const program: FakeProgram = () => {
+      order.push("ran");
+      startedRunning();
+      return {};
+    };
+    const begin: RunLog["begin"] = async (run) => {
+      await running;
+      await sleep(50);
+      order.push("begun");
+      begun.push(run);
+    };
+    const { runTurn } = create(program, async () => void order.push("finished"), { log: { begin } });
+
+    const { runId, sessionId } = await runTurn(TURN);
+
+    expect(order).toEqual(["ran", "begun", "begun", "finished"]);
+    expect(begun).toMatchObject([
+      { id: runId, agent: "tester", sessionId: undefined, promptBytes: 7 },
+      { id: runId, sessionId },
+    ]);
+  });
+
+  it("is recorded when it fails too, with its process's exit and the hosts it reached", async () => {
+    const program: FakeProgram = () => ({ exit: { exitCode: undefined, signal: "SIGKILL" } });
+    const { runs, runTurn } = create(program, undefined, { crash: "AGENT_CRASHED" });
+
+    await failureOf(runTurn(TURN));
+
+    expect(runs).toMatchObject([
+      {
+        outcome: "AGENT_CRASHED",
+        error: "It crashed.",
+        exit: { signal: "SIGKILL" },
+        retried: true,
+        answer: undefined,
+      },
+    ]);
+  });
+
+  it("is recorded if it has no session, and if it fails with a bug", async () => {
+    const { runner, runs, runTurn } = create(() => {
+      throw new TypeError("oops");
+    });
+
+    await expect(runTurn(TURN)).rejects.toThrow(TypeError);
+    runner.openSession = () => Promise.reject(new BudgieError("RUNNER_UNAVAILABLE", "no engine"));
+    await failureOf(runTurn(TURN));
+
+    expect(runs).toMatchObject([
+      { outcome: "BUG", error: "oops", exit: undefined },
+      { outcome: "RUNNER_UNAVAILABLE", error: "no engine", sessionId: undefined, exit: undefined },
+    ]);
+  });
+
+  it("has an error message of limited length", async () => {
+    const { runs, runTurn } = create(() => {
+      throw new BudgieError("AGENT_FAILED", "x".repeat(100_000));
+    });
+
+    await failureOf(runTurn(TURN));
+
+    expect(runs[0]?.error).toHaveLength(4000);
+  });
+
+  it("is not recorded if it was refused before it began", async () => {
+    const { runs, runTurn } = create(() => ({}));
+
+    await failureOf(runTurn({ ...TURN, agent: "x" }));
+    await failureOf(runTurn({ ...TURN, prompt: "" }));
+    await failureOf(runTurn({ ...TURN, directory: "src" }));
+
+    expect(runs).toEqual([]);
+  });
+});
+
+type Options = {
+  readonly crash?: "AGENT_CRASHED" | undefined;
+  readonly log?: Partial<RunLog>;
+  readonly mcpCalls?: readonly McpCall[];
+};
+
+function create(program: FakeProgram, onRecord = async (): Promise<void> => undefined, options: Options = {}) {
+  const { crash, log = {} } = options;
+  const runs: FinishedRun[] = [];
+  const runner = { ...createFakeRunner(program) };
+  const protocol: Protocol = async ({ directory, events, session }) => {
+    for (const call of options.mcpCalls ?? []) events.emit("mcpCall", call);
+    const child = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "" });
+    const exit = await child.exit;
+    if (crash !== undefined) throw new BudgieError(crash, "It crashed.");
+    return { response: "done.", file: undefined, exit, denied: [], warnings: [] };
+  };
+  const runTurn = createRunTurn({
+    agents: () => [AGENT],
+    runner,
+    protocol,
+    policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
+    workspaceRules: { allowedRoots: [], guarded: undefined },
+    retryDelayMs: 1,
+    runLog: {
+      ...createMemoryRunLog(),
+      async finish(run) {
+        runs.push(run);
+        await onRecord();
+      },
+      ...log,
+    },
+  });
+  return { runner, runs, runTurn };
+}

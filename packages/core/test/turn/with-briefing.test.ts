@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import type { Policy } from "../../src/policy/policy.ts";
+import { withBriefing } from "../../src/turn/with-briefing.ts";
+import type { CheckedRequest } from "../../src/turn/turn-request.ts";
+
+const policy: Policy = { workspace: "ro", egress: { mode: "none", hosts: [] }, limits: {}, timeoutMs: 60_000 };
+
+function ask(program?: { readonly image: string }): CheckedRequest {
+  return { agent: { name: "reader", program }, policy, prompt: "Look." } as unknown as CheckedRequest;
+}
+
+const CAN = "You run in a sandbox: you may only read the directory, have no network, and have 1m.";
+const INSTEAD = "Say what it kept you from, instead of trying again.";
+
+describe("the briefing of an agent", () => {
+  it("says after the prompt what it can do in its sandbox", () => {
+    expect(withBriefing(ask(), { isolation: "container" })).toBe(`Look.\n\n${CAN} ${INSTEAD}`);
+  });
+
+  it("names the tools of the image, if the agent has no other", () => {
+    const place = { isolation: "container", imageTools: ["git", "node@22"] } as const;
+
+    const [general, own] = [ask(), ask({ image: "own" })].map((request) => withBriefing(request, place));
+
+    expect(general).toBe(`Look.\n\n${CAN} Its image says that it has git, node@22. ${INSTEAD}`);
+    expect(own).toBe(`Look.\n\n${CAN} ${INSTEAD}`);
+  });
+
+  it.each(["none", "remote"] as const)("is missing with the isolation %s", (isolation) => {
+    expect(withBriefing(ask(), { isolation })).toBe("Look.");
+  });
+});

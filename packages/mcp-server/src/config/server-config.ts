@@ -1,0 +1,110 @@
+import type { Agent, EgressMode } from "@budgie/core";
+import type { AgentFolders, RemoteAgent } from "@budgie/core/agents";
+import type { RetryMode, TextLimits, LimitWishes, RateLimits } from "@budgie/core/turn";
+import type { PresetName } from "@budgie/egress/allow-list";
+import type { Credentials, DockerRunnerOptions } from "@budgie/runner-docker";
+import type { Retention } from "@budgie/store";
+import type { Settings } from "./settings.ts";
+import type { NamingOptions, SoftDeadline } from "./naming-options.ts";
+
+/** The model for agents that name none. */
+export const DEFAULT_MODEL = "claude-sonnet-4.5";
+
+/** All that a server is given, checked, with absolute paths. The program that starts it reads these from its options and files. */
+export type ServerConfig = NamingOptions &
+  Settings &
+  Pick<AgentFolders, "agentsDir" | "promptsDir"> &
+  TextLimits & {
+    readonly systemPrompt: string;
+    readonly contextSummaryPrompt: string;
+    /** The agents beside Kiro's; `undefined` if there are none */
+    readonly configuredAgents: readonly Agent[] | undefined;
+    readonly kagent: KagentSection | undefined;
+    /** True if there is a backend, also after its agents were listed */
+    readonly hasBackend: boolean;
+    /** The configuration file */
+    readonly config?: string | undefined;
+
+    readonly kiroBinary: string;
+    readonly kiroDataDir: string;
+    readonly kiroHarness: "v2" | "v3";
+    readonly protocol: "cli" | "acp";
+    readonly model?: string | undefined;
+    readonly trustAllTools: boolean;
+    /** True if the tools' descriptions say that answers are untrusted */
+    readonly markUntrusted: boolean;
+    readonly verbose: boolean;
+
+    readonly sandbox: boolean;
+    readonly sandboxImage: string;
+    /** The tools that the sandbox's image names, once a runner knows it */
+    readonly imageTools?: readonly string[] | undefined;
+    /** True if agents are told what they can do in their sandbox */
+    readonly sandboxBriefing: boolean;
+    readonly runtime?: string | undefined;
+    readonly credentials: Credentials;
+    readonly acceptWeaker: NonNullable<DockerRunnerOptions["acceptWeaker"]>;
+    /** The number of containers that are made ahead */
+    readonly ahead: number;
+    readonly caFile?: string | undefined;
+    readonly protectExecutablePaths: boolean;
+    /** Empty allows every directory */
+    readonly allowRoot: readonly string[];
+
+    /** The MCP servers that agents' sections allow, by agent and by name */
+    readonly mcp: ReadonlyMap<string, ReadonlyMap<string, McpSection>>;
+    /** The MCP servers that all agents may have */
+    readonly allowMcp: readonly string[];
+    /** The file of a registry of MCP servers */
+    readonly mcpRegistry: string | undefined;
+
+    readonly stateDir: string;
+    readonly sessionsDir: string;
+    readonly keepSessions: boolean;
+    readonly stickySessions: boolean;
+    readonly sessionTtlMs: number;
+    readonly keepAnswers: boolean;
+    readonly retention: Retention;
+    /** 0 disables the sweep */
+    readonly sweepEveryMs: number;
+
+    readonly retry: RetryMode;
+    readonly turnLimits: LimitWishes;
+    readonly maxTurnsPerMinute: RateLimits;
+    readonly maxDepth?: number | undefined;
+    /** 0 if no process lives longer than its turn */
+    readonly warmIdleMs: number;
+    readonly softDeadline: SoftDeadline;
+    readonly heartbeatMs: number;
+
+    readonly transport: "stdio" | "http";
+    readonly httpTokenFile?: string | undefined;
+  };
+
+/** A kagent backend, whose agents are tools as they come and go. */
+export type KagentSection = Pick<RemoteAgent, "url" | "headers" | "allowRemote">;
+
+/** The limits of one MCP server, as an agent's section has them. */
+export type McpSection = McpServerLimits &
+  (
+    | ({ readonly run?: "sandbox" | undefined; readonly image?: string | undefined } & McpServerHosts)
+    | { readonly run: "host" }
+  );
+
+type McpServerLimits = {
+  /** The tools that may be called; all by default */
+  readonly tools?: readonly string[] | undefined;
+  /** Names of variables that its entry may use */
+  readonly env: readonly string[];
+  /** True if all sessions use one instance */
+  readonly shared?: boolean | undefined;
+  /** The hash of the approved tools */
+  readonly toolsHash?: string | undefined;
+  readonly refuseOtherTools?: boolean | undefined;
+};
+
+type McpServerHosts = {
+  readonly egress?: EgressMode | undefined;
+  readonly allowHost?: readonly string[] | undefined;
+  readonly allowPreset?: readonly PresetName[] | undefined;
+};

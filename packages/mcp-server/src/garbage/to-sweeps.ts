@@ -1,0 +1,42 @@
+import type { Owner, Runner } from "@budgie/core";
+import type { OutputFiles } from "@budgie/core/protocol";
+import type { SessionRegister, SessionStore } from "@budgie/core/sessions";
+import type { ServerConfig } from "../config/server-config.ts";
+import { sweepGarbage } from "./sweep-garbage.ts";
+import type { Sweep } from "./sweeper.ts";
+
+type Parts = {
+  readonly sessions: Pick<SessionStore, "expireIdle">;
+  readonly runner: Runner;
+  /** The runner of agents that run elsewhere; `undefined` if there are none */
+  readonly elsewhere: Runner | undefined;
+  readonly register: SessionRegister;
+  readonly owner: Owner;
+  readonly outputFiles: Pick<OutputFiles, "prune">;
+  readonly config: Pick<ServerConfig, "sandbox" | "sessionTtlMs">;
+};
+
+/** Returns what a server removes at intervals, in order. */
+export function toSweeps({
+  config,
+  elsewhere,
+  outputFiles,
+  owner,
+  register,
+  runner,
+  sessions,
+}: Parts): readonly Sweep[] {
+  return [
+    async () => {
+      await sessions.expireIdle(config.sessionTtlMs);
+      return [];
+    },
+    () => sweepGarbage(runner, register, owner),
+    // Without a sandbox, these are the same folders.
+    ...(elsewhere === undefined || !config.sandbox ? [] : [() => sweepGarbage(elsewhere, register, owner)]),
+    async () => {
+      outputFiles.prune();
+      return [];
+    },
+  ];
+}

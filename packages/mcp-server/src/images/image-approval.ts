@@ -1,0 +1,64 @@
+import { lstatSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { BudgieError } from "@budgie/core";
+import { parseJson, readUnchecked, replaceFile } from "@budgie/core/text";
+
+/** The image that a directory asked for when a person at a terminal allowed it. */
+export type ImageApproval = z.infer<typeof approvalSchema>;
+
+const approvalSchema = z.object({
+  /** The real path */
+  directory: z.string(),
+  /** The key of its image's source */
+  key: z.string(),
+  /** The id of the image that was built of it; left out before */
+  imageId: z
+    .string()
+    .regex(/^sha256:[\da-f]{64}$/)
+    .optional(),
+});
+
+type StateDir = { readonly stateDir: string };
+
+/** Reads the approvals, at most one for each directory. A file that is missing, a symlink, too large or not as budgie writes it allows nothing. */
+export function readImageApprovals({ stateDir }: StateDir): readonly ImageApproval[] {
+  const file = fileOf(stateDir);
+  try {
+    if (lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return [];
+    return z.array(approvalSchema).safeParse(parseJson(readUnchecked(file).bytes.toString("utf8"))).data ?? [];
+  } catch {
+    return [];
+  }
+}
+
+/** Writes an approval in place of the directory's earlier one. Throws `CONFIG_INVALID` if that fails. */
+export function storeImageApproval(approval: ImageApproval, place: StateDir): void {
+  write([...without(approval.directory, place), approval], place);
+}
+
+/** Removes a directory's approval, and returns it; `undefined` if there was none. */
+export function removeImageApproval(directory: string, place: StateDir): ImageApproval | undefined {
+  const found = readImageApprovals(place).find((one) => one.directory === directory);
+  if (found !== undefined) write(without(directory, place), place);
+  return found;
+}
+
+function without(directory: string, place: StateDir): readonly ImageApproval[] {
+  return readImageApprovals(place).filter((one) => one.directory !== directory);
+}
+
+function write(approvals: readonly ImageApproval[], { stateDir }: StateDir): void {
+  const file = fileOf(stateDir);
+  try {
+    mkdirSync(join(stateDir, "images"), { recursive: true, mode: 0o700 });
+    replaceFile(file, JSON.stringify(approvals));
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
+    throw new BudgieError("CONFIG_INVALID", `Cannot write "${file}": ${reason}.`, { cause });
+  }
+}
+
+function fileOf(stateDir: string): string {
+  return join(stateDir, "images", "allowed.json");
+}

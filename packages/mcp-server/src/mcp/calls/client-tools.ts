@@ -1,0 +1,112 @@
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import type { RunTurn, TurnRequest } from "@budgie/core";
+import type { HealthReport } from "@budgie/core/runs";
+import { parseTimeout, formatDuration, escapeForTerminal } from "@budgie/core/text";
+import type { TurnHooks } from "@budgie/core/turn";
+import { toAgentsResult } from "./to-agents-result.ts";
+import { findTool } from "../names/find-tool.ts";
+import { agentInput, invokeInput, noInput, parseToolInput, type AgentInput } from "../tools/parse-tool-input.ts";
+import { toErrorResult, toHealthResult, toReplyResult } from "./to-reply-result.ts";
+import type { Tool } from "../tools/tool.ts";
+
+/** Hooks of one tool call. */
+export type CallHooks = TurnHooks & {
+  /** Sets what to do if the client cancels the call before it receives the result */
+  readonly ifDropped?: (then: () => void) => void;
+};
+
+/** The tools of one client. */
+export type ClientTools = {
+  readonly definitions: () => readonly Tool["definition"][];
+  /** Returns `undefined` if there is no such tool. */
+  readonly call: (name: string, input: unknown, hooks: CallHooks) => Promise<CallToolResult> | undefined;
+  /** Stops runs that outlive their calls, without waiting for them. */
+  readonly stop: () => void;
+  /** Ends what the client owns. Its calls must have ended. */
+  readonly close: () => Promise<void>;
+};
+
+export type ClientToolsOptions = {
+  /** Returns the current tools. */
+  readonly tools: () => readonly Tool[];
+  readonly runTurn: RunTurn;
+  readonly health: () => Promise<HealthReport>;
+  /** Called before each tool call */
+  readonly onCall: () => void;
+  /** Called with a line at the beginning and the end of each turn */
+  readonly report: ((line: string) => void) | undefined;
+  /** Ends what the client owns; by default it ends with the program */
+  readonly endSessions?: () => Promise<void>;
+};
+
+/** Creates the tools of a client. */
+export function createClientTools({
+  health,
+  endSessions,
+  onCall,
+  report,
+  runTurn,
+  tools,
+}: ClientToolsOptions): ClientTools {
+  async function answer({ purpose }: Tool, input: unknown, hooks: TurnHooks): Promise<CallToolResult> {
+    switch (purpose.kind) {
+      case "agent":
+        return toReplyResult(await runTurn(toRequest(purpose.agent.name, parseToolInput(agentInput, input)), hooks));
+      case "invoke-agent": {
+        const { agent, ...rest } = parseToolInput(invokeInput, input);
+        return toReplyResult(await runTurn(toRequest(agent, rest), hooks));
+      }
+      case "list-agents":
+        parseToolInput(noInput, input);
+        return toAgentsResult(purpose.agents);
+      case "health-check":
+        parseToolInput(noInput, input);
+        return toHealthResult(await health());
+    }
+  }
+
+  return {
+    definitions: () => tools().map(({ definition }) => definition),
+    call(name, input, hooks) {
+      const tool = findTool(tools(), name);
+      if (tool === undefined) return undefined;
+      onCall();
+      const agent = findAgentName(tool, input);
+      const log = (what: string): void =>
+        void (agent !== undefined && report?.(`${escapeForTerminal(agent)}: ${what}`));
+      log("called");
+      const began = performance.now();
+      const answered = answer(tool, input, hooks).catch(toErrorResult);
+      return answered.then((result) => {
+        log(`${formatOutcome(result)} after ${formatDuration(performance.now() - began)}`);
+        return result;
+      });
+    },
+    stop: () => undefined,
+    close: async () => endSessions?.(),
+  };
+}
+
+/** Returns the request of a turn. An empty text means none, since models fill in what they could leave out. */
+function toRequest(agent: string, { egress, sessionId, timeout, workspace, ...rest }: AgentInput): TurnRequest {
+  const timeoutMs = timeout ? parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID") : undefined;
+  return { agent, ...rest, sessionId: sessionId || undefined, tightening: { workspace, egress, timeoutMs } };
+}
+
+/** Returns the name of the called agent, whether it exists or not; `undefined` for tools that run none. */
+function findAgentName({ purpose }: Tool, input: unknown): string | undefined {
+  switch (purpose.kind) {
+    case "agent":
+      return purpose.agent.name;
+    case "invoke-agent":
+      return String((input as { readonly agent?: unknown } | undefined)?.agent);
+    case "list-agents":
+    case "health-check":
+      return undefined;
+  }
+}
+
+function formatOutcome({ isError, structuredContent: facts = {} }: CallToolResult): string {
+  if (isError === true) return `failed with ${String(facts["code"])}`;
+  return `answered in session ${String(facts["sessionId"])}`;
+}

@@ -1,0 +1,13 @@
+import { type NamingOptions } from "../../config/naming-options.ts";
+import { toToolName, type ToolName } from "./tool-name.ts";
+
+/** Budgie's own tools. Their names are reserved even if they are not offered, so that no tool's name depends on an option. */
+export const OWN_TOOLS = ["health-check", "wait", "status", "cancel", "list_agents", "invoke_agent"] as const;
+
+type OwnTool = (typeof OWN_TOOLS)[number];
+
+/** Returns the name of one of budgie's own tools. The router's tools have no prefix; with `--tools router`, none has. */
+export function nameOwnTool(own: OwnTool, options: NamingOptions): ToolName {
+  const isBare = options.tools === "router" || own === "list_agents" || own === "invoke_agent";
+  return isBare ? { name: own, aliases: [] } : toToolName(own, options);
+}

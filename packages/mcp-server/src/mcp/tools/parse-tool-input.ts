@@ -1,0 +1,90 @@
+import { z } from "zod";
+import { BudgieError, EGRESS_MODES } from "@budgie/core";
+
+// A call can only tighten the policy, and no mode is looser than "bridge".
+const CALL_MODES = EGRESS_MODES.filter((mode) => mode !== "bridge");
+
+/** The input of an agent's tool. The descriptions are written for models. */
+export const agentInput = z.strictObject({
+  prompt: z
+    .string("a text")
+    .describe("What the agent should do. It knows nothing of your conversation: say all it must know."),
+  directory: z
+    .string("a text")
+    .describe("Absolute path of the directory that the agent works in, or one below ~/. It must exist."),
+  sessionId: z
+    .string("a text")
+    .optional()
+    .describe(
+      "To resume a conversation: the sessionId of an earlier answer of this agent, for the same directory. " +
+        "Leave it out to begin a new one.",
+    ),
+  workspace: z
+    .enum(["rw", "ro"], '"rw" or "ro"')
+    .optional()
+    .describe('"ro" keeps the agent from changing anything in the directory. Leave it out for what is configured.'),
+  egress: z
+    .enum(CALL_MODES, `one of ${CALL_MODES.join(", ")}`)
+    .optional()
+    .describe(
+      '"none" cuts the agent off from every network, its own model included: for programs that need none. ' +
+        '"allowlist" leaves it the hosts on its list. Leave it out for what is configured, which a call cannot exceed.',
+    ),
+  timeout: z
+    .string("a text")
+    .optional()
+    .describe('How long the agent may take, such as "90s" or "5m", if that is less than configured.'),
+});
+
+/** The input of an agent's tool with `--sticky-sessions`. */
+export const stickyAgentInput = agentInput.extend({
+  sessionId: z
+    .string("a text")
+    .optional()
+    .describe(
+      'Leave it out to resume your last conversation with this agent about the directory, if there is one. "new" ' +
+        "begins a new one, and the sessionId of an earlier answer resumes that one.",
+    ),
+});
+
+export type AgentInput = z.infer<typeof agentInput>;
+
+const agent = z.string("a text").describe("The agent's name, as list_agents has it.");
+
+/** The input of `invoke_agent`. */
+export const invokeInput = z.strictObject({ agent, ...agentInput.shape });
+
+/** The input of `invoke_agent` with `--sticky-sessions`. */
+export const stickyInvokeInput = z.strictObject({ agent, ...stickyAgentInput.shape });
+
+/** The input of a tool without arguments. */
+export const noInput = z.strictObject({});
+
+/** Checks a tool's arguments, of which `null` ones are omitted. Throws `INPUT_INVALID` naming the argument. */
+export function parseToolInput<Schema extends z.ZodObject>(schema: Schema, value: unknown): z.infer<Schema> {
+  // Kiro may add this argument to any call.
+  const { __tool_use_purpose: _, ...given } = (value ?? {}) as Record<string, unknown>;
+  // Clients in languages with optional fields send them.
+  const input = Object.fromEntries(Object.entries(given).filter(([, argument]) => argument !== null));
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  throw new BudgieError(
+    "INPUT_INVALID",
+    parsed.error.issues.map((issue) => explainIssue(issue, schema, input)).join(" "),
+  );
+}
+
+function explainIssue(
+  issue: z.core.$ZodIssue,
+  { shape }: z.ZodObject,
+  input: Readonly<Record<string, unknown>>,
+): string {
+  if (issue.code === "unrecognized_keys") {
+    const unknown = issue.keys.map((key) => JSON.stringify(key)).join(", ");
+    const known = Object.keys(shape).join(", ") || "none";
+    return `The tool has no argument ${unknown}. Its arguments are: ${known}.`;
+  }
+  const name = String(issue.path[0]);
+  if (input[name] === undefined) return `The argument "${name}" is missing. ${shape[name]?.description ?? ""}`.trim();
+  return `The argument "${name}" must be ${issue.message}.`;
+}

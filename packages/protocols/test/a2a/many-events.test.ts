@@ -1,0 +1,48 @@
+import { TurnEvents } from "@budgie/core/protocol";
+import { setImmediate } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { createFiles, run } from "./helpers/run.ts";
+import { serve } from "./helpers/serve.ts";
+import { CARD, sendEvent, WIRES, withCard } from "./helpers/wires.ts";
+
+describe("a stream of many events", () => {
+  it("lets other work go on between them", async () => {
+    const server = await serve(
+      withCard(CARD, (_call, response) => {
+        const piece = { artifactUpdate: { append: true, artifact: { parts: [{ text: "x" }] } } };
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        response.write(`data: ${JSON.stringify({ result: piece })}\n\n`.repeat(5000));
+        sendEvent(response, WIRES[0].status("completed"));
+        response.end();
+      }),
+    );
+    let [atOnce, most, isOver] = [0, 0, false];
+    const events = new TurnEvents().on("output", () => void (most = Math.max(most, ++atOnce)));
+    const turn = run(server.url, { events }).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      atOnce = 0;
+      await setImmediate();
+    }
+
+    expect((await turn).response).toBe("x".repeat(5000));
+    expect(most).toBeLessThanOrEqual(200);
+  });
+
+  it.each(WIRES)("of A2A $version keeps one new conversation, however many it names", async ({ card, status }) => {
+    const session = createFiles();
+    const server = await serve(
+      withCard(card, (_call, response) => {
+        const event = JSON.stringify(status("working"));
+        for (let turn = 1; turn <= 300; turn++) sendEvent(response, JSON.parse(event.replace('"c1"', `"c${turn}"`)));
+        sendEvent(response, JSON.parse(JSON.stringify(status("completed", "Done.")).replace('"c1"', '"c301"')));
+        response.end();
+      }),
+    );
+
+    await run(server.url, { session });
+
+    expect([...session.files.values()]).toEqual(['{"context":"c1"}\n']);
+  });
+});

@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { createAnswer } from "../../../src/a2a/turn/answer.ts";
+import { judgeAnswer } from "../../../src/a2a/turn/judge-answer.ts";
+import { toUpdate } from "../../../src/a2a/wire/wire.ts";
+
+const mask = (text: string) => text;
+
+it("a state that is named like a method of every object is unknown, and no failure", () => {
+  const answer = createAnswer({ onText: () => undefined, onActivity: () => undefined, mask });
+  answer.add(toUpdate({ id: "t1", status: { state: "constructor", message: { parts: [{ text: "Done." }] } } }));
+
+  expect(judgeAnswer(answer, { who: "the agent", warnings: [], mask })).toMatchObject({
+    response: "Done.",
+    warnings: [expect.stringContaining("unknown state")],
+  });
+});

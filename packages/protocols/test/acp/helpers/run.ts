@@ -1,0 +1,58 @@
+import type { Agent } from "@budgie/core";
+import { TurnEvents, type ProtocolAnswer, type ProtocolTurn } from "@budgie/core/protocol";
+import { createAcpProtocol, type AcpProgram } from "../../../src/acp/index.ts";
+import type { ScriptedAgent } from "./scripted-agent.ts";
+
+export type RunOptions = Partial<
+  Pick<ProtocolTurn, "directory" | "offered" | "events" | "prompt" | "resume" | "signal" | "timeoutMs">
+> &
+  Partial<Pick<AcpProgram, "command" | "kiro" | "mode" | "model" | "permission">> & {
+    readonly startTimeoutMs?: number;
+    readonly cancelTimeoutMs?: number;
+  };
+
+const COMMAND: AcpProgram["command"] = { argv: ["coder-acp"], env: {}, projections: [] };
+
+/** Runs a turn with an agent. */
+export async function run(
+  { session }: Pick<ScriptedAgent, "session">,
+  options: RunOptions = {},
+): Promise<ProtocolAnswer> {
+  const {
+    cancelTimeoutMs,
+    command = COMMAND,
+    kiro,
+    mode,
+    model,
+    permission = "allow",
+    startTimeoutMs,
+    ...turn
+  } = options;
+  const protocol = createAcpProtocol({
+    toProgram: () => ({ command, permission, kiro, mode, model }),
+    startTimeoutMs,
+    cancelTimeoutMs,
+  });
+  return protocol({
+    agent: AGENT,
+    session,
+    directory: "/project",
+    prompt: "Do it",
+    resume: false,
+    timeoutMs: 60_000,
+    signal: undefined,
+    events: new TurnEvents(),
+    ...turn,
+  });
+}
+
+export const AGENT: Agent = {
+  name: "coder",
+  description: "Codes.",
+  whenToUse: "",
+  file: "/nowhere/coder.json",
+  promptFile: undefined,
+  writesFiles: true,
+  model: undefined,
+  hasModel: false,
+};

@@ -1,0 +1,31 @@
+import { CA_ENV, JAVA_TRUST, PROXY_ENV, SANDBOX, type SandboxUser } from "@budgie/sandbox/profile";
+
+/** The parts of a sandbox that its variables depend on. */
+type VariablesOf = {
+  readonly caFile: string | undefined;
+  readonly forwarder?: readonly string[] | undefined;
+  readonly network: string;
+  readonly user: SandboxUser;
+};
+
+/** Builds the environment variables of a sandbox, besides those of its command. */
+export function buildVariables({ caFile, forwarder, network, user: { uid } }: VariablesOf): Record<string, string> {
+  const user = uid === 0 ? "root" : "agent";
+  const own = {
+    HOME: SANDBOX.home,
+    USER: user,
+    LOGNAME: user,
+    LANG: "C.UTF-8",
+    // An image may set these to other folders, which are not writable and lack the login.
+    XDG_DATA_HOME: `${SANDBOX.home}/.local/share`,
+    XDG_CONFIG_HOME: `${SANDBOX.home}/.config`,
+    XDG_CACHE_HOME: `${SANDBOX.home}/.cache`,
+    XDG_STATE_HOME: `${SANDBOX.home}/.local/state`,
+  };
+  const proxy: Readonly<Record<string, string>> =
+    forwarder !== undefined || network.startsWith("container:") ? PROXY_ENV : {};
+  const certificates = caFile === undefined ? {} : CA_ENV;
+  const java = [proxy["JAVA_TOOL_OPTIONS"] ?? [], caFile === undefined ? [] : JAVA_TRUST].flat().join(" ");
+  const options = java === "" ? {} : { JAVA_TOOL_OPTIONS: java };
+  return { ...own, ...proxy, ...certificates, ...options };
+}

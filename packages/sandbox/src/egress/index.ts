@@ -1,0 +1,5 @@
+// The public surface of @budgie/sandbox/egress: every export is named here, and becomes API.
+export { checkReach, sharesNetwork } from "./check-reach.ts";
+export { createIdleContainers, type IdleContainers } from "./idle-containers.ts";
+export type { OwnForwarder, ProxySocket, ProxySockets } from "./proxy-socket.ts";
+export { createSessionEgress, type ProcessNetwork } from "./session-egress.ts";

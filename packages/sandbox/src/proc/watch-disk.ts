@@ -1,0 +1,179 @@
+import { constants } from "node:fs";
+import { open, statfs, type FileHandle } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { relative } from "node:path/posix";
+import type { DiskReport } from "@budgie/core";
+import { isWithin } from "@budgie/core/policy";
+import { descriptorPath } from "../mounts/held-sources.ts";
+import type { ContainerRoot } from "./open-root.ts";
+import { measureFolder, measureUnlinked, type FolderSize } from "./measure-folder.ts";
+import { FIRST_SHARE, hasTaken, nextShare, type Places, type Room } from "./has-taken.ts";
+
+export type DiskLimit = {
+  /** Path of the workspace in the container */
+  readonly workspacePath: string;
+  /** Limit of the home */
+  readonly bytes: number;
+  /** Size of the home after the last turn; `undefined` if unknown. During a turn it would include the mount points */
+  readonly heldBytes: number | undefined;
+  /** Called once when the home exceeds the limit, or a disk is nearly full */
+  readonly onReached: () => void;
+};
+
+/** Reports of the home's size; `undefined` if it cannot be measured, such as on another machine. */
+export type DiskWatch = {
+  /** Resolves once the folders are open. The watch of a container that ends before would have no report; never rejects */
+  readonly ready: Promise<unknown>;
+  /** Ends the watch, and reports the home's size and its growth since the last report. */
+  readonly end: () => Promise<DiskReport | undefined>;
+  /** Reports the home's size and its growth since the last report, or since the start. */
+  readonly take: () => Promise<DiskReport | undefined>;
+};
+
+const TICK_MS = 1000;
+const LONGEST_UNMEASURED_MS = 60_000;
+// A pause lasts 20 times as long as the measurement, which therefore takes at most a twentieth of a CPU.
+const REST = 20;
+const MEASURING_LIMIT_MS = 60_000;
+const LAST_MEASURING_LIMIT_MS = 5000;
+const LEAST_FREE: Room = { bytes: 2 ** 30, files: 100_000 };
+
+/**
+ * Watches the disks of a turn's home and workspace. It reads their free space every second, and measures the home only if it
+ * may have exceeded its limit.
+ */
+export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): DiskWatch {
+  const over = new AbortController();
+  const opening = root === undefined ? undefined : openPlaces(root, limit).catch(() => undefined);
+  const first = opening?.then((places) => places && measure(places, over.signal)).catch(() => undefined);
+  const watching = watch().catch(() => undefined);
+  let { heldBytes } = limit;
+  let takenBytes: number | undefined;
+  const beganMs = Date.now();
+
+  async function watch(): Promise<void> {
+    const [places, before] = await Promise.all([opening, first]);
+    if (places === undefined || before === undefined) return;
+    let last = before;
+    let share = FIRST_SHARE;
+    while (!isAbove(last, before)) {
+      await sleep(TICK_MS, undefined, { signal: over.signal, ref: false });
+      const [home, workspace] = await Promise.all([readSpace(places.home), readSpace(places.workspace)]);
+      const free = findFreeBefore([home, before.space], [workspace, before.workspace]);
+      if (free !== undefined && (await hasTaken(places, { free, share, sinceMs: beganMs }, over.signal))) break;
+      share = free === undefined ? FIRST_SHARE : nextShare(share);
+      if (isDue(last, home.used)) last = await measure(places, over.signal);
+    }
+    if (!over.signal.aborted) limit.onReached();
+  }
+
+  function isDue({ endedMs, size, space, tookMs }: Measured, used: number): boolean {
+    const grown = used - space.used;
+    // Large growth is measured without a pause.
+    if (grown > Math.max(limit.bytes - size.bytes, limit.bytes / 8)) return true;
+    const restedMs = performance.now() - endedMs;
+    if (restedMs < REST * tookMs) return false;
+    return size.bytes + grown > limit.bytes || restedMs > LONGEST_UNMEASURED_MS;
+  }
+
+  /** Returns true if the home exceeds its limit. If some files could not be counted, growth of the whole disk counts as the home's. */
+  function isAbove({ size, space }: Measured, before: Measured): boolean {
+    const uncounted = size.isPartial ? Math.max(0, space.used - before.space.used) : 0;
+    return size.bytes + uncounted > limit.bytes;
+  }
+
+  async function end(): Promise<DiskReport | undefined> {
+    over.abort();
+    await watching;
+    const places = await opening;
+    if (places === undefined) return undefined;
+    try {
+      return await reportGrowth(heldBytes ?? (await first)?.size.bytes, places);
+    } finally {
+      await Promise.all([places.home.close(), places.workspace.close(), places.proc?.close()]);
+    }
+  }
+
+  async function take(): Promise<DiskReport | undefined> {
+    const [places, before] = await Promise.all([opening, first]);
+    if (places === undefined || before === undefined || over.signal.aborted) return undefined;
+    const lastBytes = takenBytes ?? before.size.bytes;
+    // The size in a running container includes what is mounted in the home, so only differences count.
+    const taken = await reportGrowth(lastBytes, places);
+    if (taken === undefined) return undefined;
+    heldBytes = Math.max(0, (heldBytes ?? before.size.bytes) + taken.homeBytes - lastBytes);
+    takenBytes = taken.homeBytes;
+    return { homeBytes: heldBytes, grownBytes: taken.grownBytes };
+  }
+
+  return { ready: Promise.resolve(opening), end, take: () => take().catch(() => undefined) };
+}
+
+async function openPlaces({ path }: ContainerRoot, { workspacePath }: DiskLimit): Promise<Places> {
+  const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
+  const home = await open(`${path}/home`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  try {
+    const workspace = await open(path + workspacePath, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const proc = await open(`${path}/proc`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(() => undefined);
+    const workspaceInHome = isWithin(workspacePath, "/home") ? relative("/home", workspacePath) : undefined;
+    return { home, workspace, workspaceInHome, proc };
+  } catch (error) {
+    await home.close();
+    throw error;
+  }
+}
+
+type Space = { readonly used: number; readonly free: Room };
+
+async function readSpace(place: FileHandle): Promise<Space> {
+  const { bavail, bfree, blocks, bsize, ffree } = await statfs(descriptorPath(place));
+  return { used: (blocks - bfree) * bsize, free: { bytes: bavail * bsize, files: ffree } };
+}
+
+/** Returns what was free before on the first disk that is nearly full; `undefined` if none is. */
+function findFreeBefore(...disks: readonly (readonly [Space, Space])[]): Room | undefined {
+  return disks.find(([now, before]) => isFull(now, before))?.[1].free;
+}
+
+/** Returns true if a disk is nearly full, unless it already was before the turn. */
+function isFull({ free }: Pick<Space, "free">, { free: before }: Pick<Space, "free">): boolean {
+  const isShort = (kind: keyof Room): boolean => free[kind] < Math.min(LEAST_FREE[kind], before[kind] / 2);
+  return isShort("bytes") || isShort("files");
+}
+
+type Measured = {
+  readonly size: FolderSize;
+  /** Free and used space of the home's disk, before the count */
+  readonly space: Space;
+  readonly workspace: Space;
+  readonly tookMs: number;
+  readonly endedMs: number;
+};
+
+async function measure({ home, proc, workspace, workspaceInHome }: Places, signal: AbortSignal): Promise<Measured> {
+  const began = performance.now();
+  const spaces = await Promise.all([readSpace(home), readSpace(workspace)]);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]);
+  const [linked, unlinked] = await Promise.all([
+    measureFolder({ folder: home, without: workspaceInHome }, limit),
+    proc && measureUnlinked(proc, (await home.stat()).dev, limit),
+  ]);
+  const size = {
+    bytes: linked.bytes + (unlinked?.bytes ?? 0),
+    isPartial: linked.isPartial || unlinked?.isPartial === true,
+  };
+  const endedMs = performance.now();
+  return { size, space: spaces[0], workspace: spaces[1], tookMs: endedMs - began, endedMs };
+}
+
+async function reportGrowth(
+  heldBytes: number | undefined,
+  { home, workspaceInHome }: Places,
+): Promise<DiskReport | undefined> {
+  const { bytes, isPartial } = await measureFolder(
+    { folder: home, without: workspaceInHome },
+    AbortSignal.timeout(LAST_MEASURING_LIMIT_MS),
+  );
+  if (heldBytes === undefined || isPartial) return undefined;
+  return { homeBytes: bytes, grownBytes: Math.max(0, bytes - heldBytes) };
+}

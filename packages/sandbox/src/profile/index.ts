@@ -1,0 +1,15 @@
+// The public surface of @budgie/sandbox/profile: every export is named here, and becomes API.
+export type { Credentials } from "./credentials.ts";
+export { findWorkspacePath } from "./find-workspace-path.ts";
+export { buildJavaTrustStore } from "./java-trust-store.ts";
+export { CA_ENV, JAVA_TRUST, PROXY, PROXY_ENV, SOCKETS_TARGET } from "./proxy-environment.ts";
+export { SANDBOX } from "./sandbox-paths.ts";
+export {
+  chooseSandboxUser,
+  listExtraGroups,
+  listUserNotices,
+  type Caller,
+  type EngineUsers,
+  type SandboxUser,
+} from "./sandbox-user.ts";
+export { SECCOMP_PROFILE } from "./seccomp-profile.ts";

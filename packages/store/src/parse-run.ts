@@ -1,0 +1,91 @@
+import type { EgressReport } from "@budgie/core";
+import type { Isolation, OwnerRecord } from "@budgie/core/owners";
+import type { BegunRun, FinishedRun, Run, Usage } from "@budgie/core/runs";
+import type { Row } from "./sqlite.ts";
+
+/** Creates the row of a turn that begins. */
+export function toBegunRow(run: BegunRun, owner: OwnerRecord): Row {
+  return {
+    id: run.id,
+    agent: run.agent,
+    session: run.sessionId ?? null,
+    isolation: run.isolation,
+    owner: JSON.stringify(owner),
+    started: run.startedMs,
+    prompt_bytes: run.promptBytes,
+    retried: 0,
+    delivered: 0,
+  };
+}
+
+/** Creates the columns that are added when the turn has ended. */
+export function toFinishedRow(run: FinishedRun): Row {
+  return {
+    session: orNull(run.sessionId),
+    ended: run.endedMs,
+    outcome: run.outcome,
+    exit_code: orNull(run.exit?.exitCode),
+    exit_signal: orNull(run.exit?.signal),
+    timed_out: run.timedOut ? 1 : 0,
+    answer_bytes: run.answer === undefined ? null : Buffer.byteLength(run.answer),
+    retried: run.retried ? 1 : 0,
+    error: orNull(run.error),
+    egress: run.egress === undefined ? null : JSON.stringify(run.egress),
+    ...toUsageColumns(run.usage),
+    mcp: run.mcpCalls === undefined ? null : JSON.stringify(run.mcpCalls),
+    others: run.others === undefined ? null : JSON.stringify(run.others),
+  };
+}
+
+function toUsageColumns(usage: Usage | undefined): Row {
+  if (usage === undefined) return { credits: null, usage: null };
+  const { credits, ...rest } = usage;
+  return { credits: orNull(credits), usage: Object.keys(rest).length === 0 ? null : JSON.stringify(rest) };
+}
+
+function parseUsage(row: Row): Usage | undefined {
+  const [credits, rest] = [toNumber(row["credits"]), toText(row["usage"])];
+  if (credits === undefined && rest === undefined) return undefined;
+  return { ...(credits !== undefined && { credits }), ...(JSON.parse(rest ?? "{}") as Usage) };
+}
+
+/** Parses a row. `open` is the outcome of a run that has not ended, which depends on its owner. */
+export function parseRun(row: Row, open: "lost" | "running"): Run {
+  const [exitCode, signal] = [toNumber(row["exit_code"]), toText(row["exit_signal"])];
+  const [egress, mcp, outcome] = [toText(row["egress"]), toText(row["mcp"]), toText(row["outcome"])];
+  const others = toText(row["others"]);
+  return {
+    id: String(row["id"]),
+    agent: String(row["agent"]),
+    sessionId: toText(row["session"]),
+    isolation: String(row["isolation"]) as Isolation,
+    startedMs: Number(row["started"]),
+    endedMs: toNumber(row["ended"]),
+    outcome: outcome === undefined ? open : (outcome as FinishedRun["outcome"]),
+    exit: exitCode === undefined && signal === undefined ? undefined : { exitCode, signal },
+    promptBytes: Number(row["prompt_bytes"]),
+    timedOut: row["timed_out"] === 1,
+    answerBytes: toNumber(row["answer_bytes"]),
+    retried: row["retried"] === 1,
+    error: outcome === undefined && open === "lost" ? LOST : toText(row["error"]),
+    egress: egress === undefined ? undefined : (JSON.parse(egress) as EgressReport),
+    usage: parseUsage(row),
+    ...(mcp === undefined ? {} : { mcpCalls: JSON.parse(mcp) as Run["mcpCalls"] }),
+    ...(others === undefined ? {} : { others: JSON.parse(others) as Run["others"] }),
+    delivered: row["delivered"] === 1,
+  };
+}
+
+const LOST = "The budgie that ran it ended before the turn did.";
+
+function orNull<T>(value: T | undefined): T | null {
+  return value ?? null;
+}
+
+function toText(value: Row[string] | undefined): string | undefined {
+  return value === null || value === undefined ? undefined : String(value);
+}
+
+function toNumber(value: Row[string] | undefined): number | undefined {
+  return value === null || value === undefined ? undefined : Number(value);
+}
