@@ -35,15 +35,17 @@ describe("creating a runner", () => {
     expect(performance.now() - started).toBeLessThan(14_000);
   });
 
-  it.each(["budgie-no-such-image:latest", "No Such Image", "sha256:0000"])(
-    "fails without the image %j",
-    async (image) => {
-      await expect(place.createRunner({ image })).rejects.toMatchObject({
-        code: "IMAGE_NOT_FOUND",
-        message: expect.stringMatching(new RegExp(`"${image}".*build-image`)),
-      });
-    },
-  );
+  it.each([
+    ["budgie-no-such-image:latest", "budgie build-image"],
+    ["No Such Image", "budgie build-image"],
+    // As the images of projects are named
+    ["sha256:0000", "budgie image build"],
+  ])("fails without the image %j, and names the command %j", async (image, command) => {
+    await expect(place.createRunner({ image })).rejects.toMatchObject({
+      code: "IMAGE_NOT_FOUND",
+      message: expect.stringMatching(new RegExp(`"${image}".*"${command}"`)),
+    });
+  });
 });
 
 describe("a session", () => {

@@ -39,7 +39,7 @@ describe("a client that cancels its call to a sandboxed agent", () => {
 
     expect((await listTraces(user)).filter((name) => !earlier.includes(name))).toEqual([]);
     expect(existsSync(join(user.workspace, "at-work"))).toBe(false);
-    expect(toText(await ask("code-reviewer", { prompt: "Hello" }))).toBe("You asked: Hello");
+    expect(toText(await ask("code-reviewer", { prompt: "[[say: Back.]]" }))).toBe("Back.");
   });
 
   it("during the agent's work leaves no container, even if the agent ignores signals", async () => {
@@ -54,6 +54,6 @@ describe("a client that cancels its call to a sandboxed agent", () => {
     await waitFor(() => stderr().includes("failed with CANCELLED"));
 
     expect((await listTraces(user)).filter((name) => name.includes("budgie-turn-"))).toEqual([]);
-    expect(toText(await ask("code-reviewer", { prompt: "Hello" }))).toBe("You asked: Hello");
+    expect(toText(await ask("code-reviewer", { prompt: "[[say: Back.]]" }))).toBe("Back.");
   });
 });
