@@ -23,6 +23,7 @@ import { connectEngine, type Engine } from "./engine/engine.ts";
 import { createProcAccess } from "./session/proc-access.ts";
 import type { HostEnvironment } from "./engine/find-endpoints.ts";
 import { refuseOriginals } from "./image/find-agent-program.ts";
+import { createFindPrograms } from "./image/find-programs.ts";
 import { findImage, type SandboxImage } from "./image/find-image.ts";
 import { createPrinter } from "./image/print-in-image.ts";
 import type { ProxyPlacement, StartProxy } from "./proxy/start-proxy.ts";
@@ -204,6 +205,7 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     engine,
     image,
     findImage: (name) => findImage(engine, name),
+    findPrograms: createFindPrograms(engine, { ...options, image, owner: options.owner.record }),
     owner: options.owner,
     keepSessionsMs: options.keepSessionsMs,
     user,

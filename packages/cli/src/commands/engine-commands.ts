@@ -23,7 +23,7 @@ export function addGc(program: Command, run: (options: GcOptions) => Promise<voi
     );
 }
 
-type DoctorOptions = { readonly json: boolean; readonly prove: boolean };
+type DoctorOptions = { readonly image?: string; readonly json: boolean; readonly prove: boolean };
 
 /** Adds `budgie doctor`. */
 export function addDoctor(program: Command, run: (options: DoctorOptions) => Promise<void>): void {
@@ -33,9 +33,12 @@ export function addDoctor(program: Command, run: (options: DoctorOptions) => Pro
     .description(
       "look at what sandboxed turns need of engine, image, login, network, agents and folders, and say what is missing",
     )
+    .option("--image <image>", "look too whether agents run in this image of a project, with their programs beside it")
     .option("--prove", "attack a sandbox as an agent could, and print what held; takes a minute or two")
     .option("--json", "print JSON")
-    .action(({ json = false, prove = false }: Partial<DoctorOptions>) => run({ json, prove }));
+    .action(({ image, json = false, prove = false }: Partial<DoctorOptions>) =>
+      run({ json, prove, ...(image === undefined ? {} : { image }) }),
+    );
 }
 
 type BuildArguments = {

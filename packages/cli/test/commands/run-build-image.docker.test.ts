@@ -4,10 +4,11 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { createCertificateAuthority, createFakeLlm } from "@budgie/testkit";
-import { openEngine } from "../helpers/engine.ts";
+import { openEngine, removePrograms } from "../helpers/engine.ts";
 import { createNpmRegistry } from "../helpers/npm-registry.ts";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables, type BudgieUser } from "../helpers/start-budgie.ts";
 
+const BASE_IMAGE = process.env["BUDGIE_TEST_BASE_IMAGE"] ?? "budgie-base";
 const PROGRAMS_IMAGE = process.env["BUDGIE_TEST_PROGRAMS_IMAGE"] ?? "budgie-programs:latest";
 
 const PROGRAMS = "/opt/programs/node_modules";
@@ -29,7 +30,7 @@ async function buildBase(user: BudgieUser, tag: string): Promise<void> {
 }
 
 describe("budgie build-image --with", () => {
-  it("fetches a preset's program from npm into an image, in which the agent of the preset then works", async () => {
+  it("fetches a preset's program from npm into an image; it works there, and beside a project's image without Node", async () => {
     await using user = await createBudgieUser();
     await using llm = await createFakeLlm();
     await using registry = await createNpmRegistry({
@@ -38,7 +39,10 @@ describe("budgie build-image --with", () => {
     });
     const [base, tag] = [`budgie-build-base:${process.pid}`, `budgie-build-with:${process.pid}`];
     const config = join(user.host.home, "budgie.json");
-    writeFileSync(config, JSON.stringify({ sandbox: true, sandboxImage: tag, caFile: llm.caFile }));
+    const project = join(user.workspace, "project");
+    mkdirSync(project);
+    const workspaces = { [project]: { image: BASE_IMAGE } };
+    writeFileSync(config, JSON.stringify({ sandbox: true, sandboxImage: tag, caFile: llm.caFile, workspaces }));
 
     try {
       await buildBase(user, base);
@@ -61,12 +65,20 @@ describe("budgie build-image --with", () => {
       const result = await budgie.ask("qwen", {
         prompt: "[[write /workspace/hello.txt: by a preset]] [[say: Written.]]",
       });
+      const beside = await budgie.ask("qwen", {
+        directory: project,
+        prompt: "[[run: command -v node || command -v qwen >/workspace/found]] [[say: Found.]]",
+      });
       await budgie.client.close();
+      await budgie.ended;
 
       expect(result.structuredContent).toMatchObject({ response: "Written.", isolation: "container" });
+      expect(beside.structuredContent).toMatchObject({ response: "Found.", isolation: "container" });
+      expect(readFileSync(join(project, "found"), "utf8")).toBe("/opt/agents/bin/qwen\n");
       expect(readFileSync(join(user.workspace, "hello.txt"), "utf8")).toBe("by a preset");
     } finally {
       const docker = await openEngine();
+      await removePrograms(tag);
       for (const image of [tag, base])
         await docker
           .getImage(image)

@@ -29,3 +29,11 @@ export async function listTracesBelow(folder: string, engine?: Engine["docker"])
   ];
   return all.filter(({ labels }) => labels["dev.budgie.lock"]?.startsWith(folder)).map(({ name }) => name);
 }
+
+/** Removes the volume with an image's programs, if a sandbox of another image has used them. */
+export async function removePrograms(image: string): Promise<void> {
+  const docker = await openEngine();
+  const { Id } = await docker.getImage(image).inspect();
+  const { Volumes } = await docker.listVolumes({ filters: { label: [`dev.budgie-programs.image=${Id}`] } });
+  for (const { Name } of Volumes) await docker.getVolume(Name).remove();
+}

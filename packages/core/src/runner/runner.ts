@@ -122,6 +122,8 @@ export type Command = {
   readonly home?: readonly HomeFile[] | undefined;
   /** The image of the sandbox; default the runner's. A runner without a sandbox ignores it */
   readonly image?: string | undefined;
+  /** True if an image that lacks the agents' programs gets those of the runner's image beside its own files; default false */
+  readonly needsPrograms?: boolean | undefined;
   /** The name of the login that the process needs in a sandbox, such as `kiro`; without that login `start` rejects with `LOGIN_REQUIRED` */
   readonly login?: string | undefined;
   /** True if the process may get only the part of that login that ends by itself; default false */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { BudgieError, createSessionId, type Owner } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
+import type { VolumeMount } from "@budgie/sandbox/mounts";
 import type { SandboxUser } from "@budgie/sandbox/profile";
 import { createContainer } from "../engine/create-container.ts";
 import { translated } from "../engine/to-budgie-error.ts";
@@ -16,6 +17,10 @@ export type AgentProgramQuestion = {
   /** A name, or an absolute path */
   readonly program: string;
   readonly user: SandboxUser;
+  /** Volumes with programs; default none */
+  readonly mounts?: readonly VolumeMount[] | undefined;
+  /** The `PATH`; default the image's */
+  readonly path?: string | undefined;
   /** The owner of the container, should it be left behind */
   readonly owner: OwnerRecord;
 };
@@ -55,13 +60,14 @@ export async function refuseOriginals(
   await findAgentProgram(engine, { image, program, user, owner: owner.record });
 }
 
-async function findInImage(engine: Engine, { image, owner, program, user }: AgentProgramQuestion): Promise<string> {
+async function findInImage(engine: Engine, question: AgentProgramQuestion): Promise<string> {
+  const { image, mounts, owner, path = image.path, program, user } = question;
   const labels = toLabels(owner, createSessionId(), "session");
-  const body = toIdleContainer(image.id, labels);
+  const body = toIdleContainer(image.id, labels, mounts);
   const container = await createContainer(engine, `budgie-doctor-${randomUUID().slice(0, 8)}`, body);
   try {
-    await findProgram(container, { program: "/bin/sh", path: image.path, user });
-    return await findProgram(container, { program, path: image.path, user });
+    await findProgram(container, { program: "/bin/sh", path, user });
+    return await findProgram(container, { program, path, user });
   } finally {
     await removeContainer(container);
   }

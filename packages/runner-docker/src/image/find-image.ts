@@ -6,6 +6,9 @@ import type { Endpoint } from "../engine/find-endpoints.ts";
 import { getJson } from "../engine/request-engine.ts";
 import { parseImageTools } from "./parse-image-tools.ts";
 
+/** The folder of the agents' programs, in the image of `budgie build-image` and beside other images. */
+export const PROGRAMS = "/opt/agents";
+
 /** An image on the engine. */
 export type SandboxImage = {
   readonly id: string;
@@ -21,6 +24,10 @@ export type SandboxImage = {
   readonly tools: readonly string[];
   /** The names of its variables that would direct an agent, or the programs that it starts */
   readonly strayVariables: readonly string[];
+  /** The folder in which its `KIRO_RUNTIME_DIR` says that Kiro's V3 is unpacked; `undefined` if it has no such variable */
+  readonly runtimeDir: string | undefined;
+  /** True if the agents' programs are in one folder, from which they run in other images too */
+  readonly hasPrograms: boolean;
   /** True if its configuration is like that of the original's Dockerfile, in whose images only root could reach the agents' program */
   readonly isLikeOriginals: boolean;
 };
@@ -45,20 +52,22 @@ const USUAL_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /** Finds an image by name or id, or throws `IMAGE_NOT_FOUND`. It never pulls: only images that the user put on the engine run. */
 export async function findImage({ endpoint }: { readonly endpoint: Endpoint }, name: string): Promise<SandboxImage> {
   const facts = await inspectImage(endpoint, name);
-  const volumes = Object.keys(facts.Config?.Volumes ?? {}).map((path) =>
-    posix.join("/", path, ".").replace(/(?<=.)\/$/, ""),
-  );
+  const { Env, Labels, Volumes } = facts.Config ?? {};
+  const volumes = Object.keys(Volumes ?? {}).map((path) => posix.join("/", path, ".").replace(/(?<=.)\/$/, ""));
   refuseVolumes(name, volumes);
-  const path = facts.Config?.Env?.find((variable) => variable.startsWith("PATH="))?.slice("PATH=".length);
+  const valueOf = (variable: string): string | undefined =>
+    Env?.find((one) => one.startsWith(`${variable}=`))?.slice(variable.length + 1);
   return {
     id: facts.Id,
     name,
     created: new Date(facts.Created),
     platform: `${facts.Os ?? "unknown"}/${facts.Architecture ?? "unknown"}`,
-    path: path ?? USUAL_PATH,
+    path: valueOf("PATH") ?? USUAL_PATH,
     volumes,
-    tools: parseImageTools(facts.Config?.Labels),
+    tools: parseImageTools(Labels),
     strayVariables: findStrayVariables(facts),
+    runtimeDir: valueOf("KIRO_RUNTIME_DIR"),
+    hasPrograms: Labels?.["dev.budgie.programs"] === PROGRAMS,
     isLikeOriginals: isLikeOriginals(facts),
   };
 }

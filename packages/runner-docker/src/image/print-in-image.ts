@@ -3,6 +3,7 @@ import { PassThrough } from "node:stream";
 import { BudgieError, type Command } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
 import { readBounded } from "@budgie/core/protocol";
+import type { VolumeMount } from "@budgie/sandbox/mounts";
 import type { SandboxUser } from "@budgie/sandbox/profile";
 import { attach } from "../engine/attach.ts";
 import { createContainer } from "../engine/create-container.ts";
@@ -26,6 +27,12 @@ export type Printing = {
   readonly stateDir: string;
   /** `undefined` for the engine's default */
   readonly runtime?: string | undefined;
+  /** Mounts besides `/tmp`; default none */
+  readonly mounts?: readonly VolumeMount[] | undefined;
+  /** The program's `PATH`; default the image's */
+  readonly path?: string | undefined;
+  /** Time after which the program is stopped; default 20 s */
+  readonly limitMs?: number | undefined;
   /** Ends it early */
   readonly signal?: AbortSignal | undefined;
 };
@@ -64,14 +71,14 @@ const HELD_BYTES = 128 * 1024;
  * container is removed before that.
  */
 export async function printInImage(engine: Engine, printing: Printing): Promise<string> {
-  const { command, image, owner, runtime, stateDir, user } = printing;
+  const { command, image, limitMs = LIMIT_MS, mounts = [], owner, path, runtime, stateDir, user } = printing;
   try {
     const labels = toLabels(owner, "", "reader");
     const seccomp = ensureSeccomp(engine, stateDir);
-    const body = toPrintingContainer({ imageId: image.id, user, command, labels, runtime, seccomp });
+    const body = toPrintingContainer({ imageId: image.id, user, command, labels, mounts, path, runtime, seccomp });
     const container = await createContainer(engine, `budgie-print-${randomUUID().slice(0, 8)}`, body);
     try {
-      return await read(engine, container, printing.signal);
+      return await read(engine, container, { limitMs, signal: printing.signal });
     } finally {
       await engine.pendingRemovals.remove(() => removeContainer(container)).firstAttempt;
     }
@@ -82,7 +89,9 @@ export async function printInImage(engine: Engine, printing: Printing): Promise<
 
 type Container = Awaited<ReturnType<typeof createContainer>>;
 
-async function read(engine: Engine, container: Container, signal: AbortSignal | undefined): Promise<string> {
+type Reading = { readonly limitMs: number; readonly signal: AbortSignal | undefined };
+
+async function read(engine: Engine, container: Container, { limitMs, signal }: Reading): Promise<string> {
   signal?.throwIfAborted();
   const socket = await attach(engine.endpoint.address, container.id);
   const end = (): void => void socket.destroy();
@@ -91,7 +100,7 @@ async function read(engine: Engine, container: Container, signal: AbortSignal | 
     const [stdout, stderr] = [new PassThrough(), new PassThrough().resume()];
     void demultiplex(socket, { stdout, stderr, dropping: new AbortController().signal });
     await container.start(timeLimit());
-    const { text } = await withTimeout(readBounded(stdout, { heldBytes: HELD_BYTES }), LIMIT_MS);
+    const { text } = await withTimeout(readBounded(stdout, { heldBytes: HELD_BYTES }), limitMs);
     signal?.throwIfAborted();
     return text;
   } finally {

@@ -1,17 +1,21 @@
 import { BudgieError, type Runner } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
 import type { Login, LoginFacts } from "@budgie/sandbox/login";
+import type { VolumeMount } from "@budgie/sandbox/mounts";
 import { type Caller, chooseSandboxUser, listUserNotices } from "@budgie/sandbox/profile";
 import { checkRuntime } from "../engine/check-runtime.ts";
 import type { EngineProtection } from "../engine/engine-protection.ts";
 import { connectEngine, type Engine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-endpoints.ts";
+import { addPrograms, createFindPrograms } from "../image/find-programs.ts";
 import { findImage, type SandboxImage } from "../image/find-image.ts";
 import { findAgentProgram } from "../image/find-agent-program.ts";
 import { printInImage } from "../image/print-in-image.ts";
 
 export type InspectOptions = {
   readonly image: string;
+  /** The image whose programs are shown beside the files of one that lacks them; default none */
+  readonly programsOf?: string | undefined;
   /** The agents' program in the image: a name, or an absolute path */
   readonly program: string;
   readonly owner: OwnerRecord;
@@ -47,8 +51,8 @@ export type SandboxFacts = {
 type Part<Facts> = { readonly ok: true; readonly facts: Facts } | { readonly ok: false; readonly problem: string };
 
 /**
- * Inspects everything that a sandboxed turn needs, without changes: it only creates a container that never starts, to inspect
- * the image's files, and removes it. Only `print` of the facts runs a program.
+ * Inspects everything that a sandboxed turn needs: it only creates a container that never starts, to inspect the image's files, and
+ * removes it. Only `print` of the facts runs a program, and `programsOf` may fill the volume with the agents' programs.
  */
 export async function inspectSandbox(options: InspectOptions): Promise<SandboxFacts> {
   const engine = await attempt(() => connectEngine(options.hostEnv, options.home));
@@ -78,16 +82,35 @@ const UNASKED = { ok: false, problem: "there is no engine to ask" } as const;
 async function inspectImage(
   engine: Part<Engine>,
   caller: Caller,
-  { image: name, owner, program, runtime, stateDir }: InspectOptions,
+  { image: name, owner, program, programsOf, runtime, stateDir }: InspectOptions,
 ): Promise<Pick<SandboxFacts, "image" | "print" | "program">> {
   if (!engine.ok) return { image: UNASKED, program: UNASKED, print: undefined };
   const { facts } = engine;
   const image = await attempt(() => findImage(facts, name));
   if (!image.ok) return { image, program: { ok: false, problem: "there is no image to look into" }, print: undefined };
   const place = { image: image.facts, owner, user: chooseSandboxUser(caller, facts.users) };
-  const found = await attempt(async () => ({ path: await findAgentProgram(facts, { ...place, program }) }));
-  const print: Runner["print"] = (command) => printInImage(facts, { ...place, command, stateDir, runtime });
+  const beside = await attempt(() => findBeside(facts, image.facts, { programsOf, owner, stateDir, runtime }));
+  if (!beside.ok) return { image, program: beside, print: undefined };
+  const [mounts, path] =
+    beside.facts === undefined ? [[], image.facts.path] : [[beside.facts], addPrograms(image.facts.path)];
+  const found = await attempt(async () => ({
+    path: await findAgentProgram(facts, { ...place, program, mounts, path }),
+  }));
+  const print: Runner["print"] = (command) =>
+    printInImage(facts, { ...place, command, stateDir, runtime, mounts, path });
   return { image, program: found, print: found.ok ? print : undefined };
+}
+
+type Beside = Pick<InspectOptions, "owner" | "programsOf" | "runtime" | "stateDir">;
+
+/** Finds the programs that sandboxes of an image get beside its own files; `undefined` if it has its own, or there are none. */
+async function findBeside(
+  engine: Engine,
+  image: SandboxImage,
+  { programsOf, ...filling }: Beside,
+): Promise<VolumeMount | undefined> {
+  if (programsOf === undefined || image.hasPrograms) return undefined;
+  return createFindPrograms(engine, { ...filling, image: await findImage(engine, programsOf) })(image);
 }
 
 async function inspectRuntime(engine: Part<Engine>, name: string | undefined): Promise<SandboxFacts["runtime"]> {

@@ -5,17 +5,28 @@ type VariablesOf = {
   readonly caFile: string | undefined;
   readonly forwarder?: readonly string[] | undefined;
   readonly network: string;
+  readonly path?: string | undefined;
+  readonly runtimeDir?: string | undefined;
   readonly user: SandboxUser;
 };
 
 /** Builds the environment variables of a sandbox, besides those of its command. */
-export function buildVariables({ caFile, forwarder, network, user: { uid } }: VariablesOf): Record<string, string> {
+export function buildVariables({
+  caFile,
+  forwarder,
+  network,
+  path,
+  runtimeDir,
+  user: { uid },
+}: VariablesOf): Record<string, string> {
   const user = uid === 0 ? "root" : "agent";
   const own = {
     HOME: SANDBOX.home,
     USER: user,
     LOGNAME: user,
     LANG: "C.UTF-8",
+    ...(path === undefined ? {} : { PATH: path }),
+    ...(runtimeDir === undefined ? {} : { KIRO_RUNTIME_DIR: runtimeDir }),
     // An image may set these to other folders, which are not writable and lack the login.
     XDG_DATA_HOME: `${SANDBOX.home}/.local/share`,
     XDG_CONFIG_HOME: `${SANDBOX.home}/.config`,

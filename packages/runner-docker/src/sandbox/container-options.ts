@@ -19,6 +19,10 @@ export type SandboxContainer = {
   readonly user: SandboxUser;
   readonly extraGroups: readonly string[];
   readonly mounts: readonly ContainerMount[];
+  /** Default: the image's own `PATH` */
+  readonly path?: string | undefined;
+  /** The folder of Kiro's unpacked V3; default none */
+  readonly runtimeDir?: string | undefined;
   /** Path of the workspace, in which its program starts */
   readonly workspacePath: string;
   /** `none`, `bridge`, or `container:` and the name of the container whose network it joins */
@@ -197,16 +201,20 @@ const PROXY_LIMITS: EngineLimits = { memoryBytes: 512 * 1024 ** 2, cpus: 1, pids
 
 export type PrintingContainer = Pick<SandboxContainer, "imageId" | "labels" | "runtime" | "seccomp" | "user"> & {
   readonly command: readonly [string, ...string[]];
+  /** Volumes with programs; default none */
+  readonly mounts?: readonly ContainerMount[];
+  /** Default: the image's own `PATH` */
+  readonly path?: string | undefined;
 };
 
-/** Returns the options of a container for a program of the image that only prints. It has no mounts, login or network. */
+/** Returns the options of a container for a program that only prints. It has no files of the host, login or network. */
 export function toPrintingContainer(printing: PrintingContainer): ContainerCreateOptions {
-  const { command, imageId, labels, runtime, seccomp, user } = printing;
+  const { command, imageId, labels, mounts = [], path, runtime, seccomp, user } = printing;
   return {
     Image: imageId,
     Entrypoint: [...command],
     Cmd: [],
-    Env: ["HOME=/tmp", "LANG=C.UTF-8"],
+    Env: ["HOME=/tmp", "LANG=C.UTF-8", ...(path === undefined ? [] : [`PATH=${path}`])],
     User: `${user.uid}:${user.gid}`,
     WorkingDir: "/tmp",
     Labels: { ...labels },
@@ -218,6 +226,7 @@ export function toPrintingContainer(printing: PrintingContainer): ContainerCreat
       Init: true,
       NetworkMode: "none",
       Tmpfs: { "/tmp": "rw,nosuid,nodev,noexec,size=64m,mode=1777" },
+      Mounts: mounts.map(toMount),
     },
   };
 }
@@ -225,7 +234,11 @@ export function toPrintingContainer(printing: PrintingContainer): ContainerCreat
 const PRINTING_LIMITS: EngineLimits = { memoryBytes: 1024 ** 3, cpus: 1, pids: 64 };
 
 /** Returns the options of a container that is only inspected, and exits at once if somebody starts it. */
-export function toIdleContainer(imageId: string, labels: Readonly<Record<string, string>>): ContainerCreateOptions {
+export function toIdleContainer(
+  imageId: string,
+  labels: Readonly<Record<string, string>>,
+  mounts: readonly ContainerMount[] = [],
+): ContainerCreateOptions {
   return {
     Image: imageId,
     Entrypoint: ["/bin/sh"],
@@ -239,6 +252,7 @@ export function toIdleContainer(imageId: string, labels: Readonly<Record<string,
       CapDrop: ["ALL"],
       SecurityOpt: ["no-new-privileges"],
       LogConfig: { Type: "none", Config: {} },
+      Mounts: mounts.map(toMount),
     },
   };
 }

@@ -8,6 +8,7 @@ import type { OpenRoot } from "@budgie/sandbox/proc";
 import type { SandboxUser } from "@budgie/sandbox/profile";
 import type { Engine } from "../engine/engine.ts";
 import type { ProcAccess } from "./proc-access.ts";
+import type { FindPrograms } from "../image/find-programs.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 
 /** The state and settings that all sessions of a runner share. */
@@ -16,6 +17,7 @@ export type SandboxContext = {
   readonly image: SandboxImage;
   /** Finds an image that a command names, as it is now. Throws like the function of this name */
   readonly findImage: (name: string) => Promise<SandboxImage>;
+  readonly findPrograms: FindPrograms;
   readonly owner: Owner;
   /** Time during which a home is kept after its last use; `undefined` if it ends with its owner */
   readonly keepSessionsMs: number | undefined;

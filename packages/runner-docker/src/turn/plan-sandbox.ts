@@ -5,11 +5,18 @@ import type { ContainerCreateOptions } from "dockerode";
 import type { Command, SessionId, StartOptions } from "@budgie/core";
 import type { Limits } from "@budgie/core/policy";
 import type { ProcessNetwork } from "@budgie/sandbox/egress";
-import { holdMounts, type HeldMounts, type MountSettings, type Volumes } from "@budgie/sandbox/mounts";
+import {
+  holdMounts,
+  type HeldMounts,
+  type MountSettings,
+  type VolumeMount,
+  type Volumes,
+} from "@budgie/sandbox/mounts";
 import { listExtraGroups } from "@budgie/sandbox/profile";
 import { sandboxKey } from "@budgie/sandbox/standby";
 import { omitCreated, toLabels } from "../engine/to-labels.ts";
-import type { SandboxImage } from "../image/find-image.ts";
+import { addPrograms } from "../image/find-programs.ts";
+import { PROGRAMS, type SandboxImage } from "../image/find-image.ts";
 import type { ContainerMount } from "../sandbox/to-mount.ts";
 import { toSandboxContainer } from "../sandbox/container-options.ts";
 import type { SandboxContext } from "../session/sandbox-context.ts";
@@ -66,7 +73,8 @@ export async function planSandbox(request: SandboxRequest): Promise<SandboxPlan>
     // The engine would create new volumes in place of removed ones.
     const run = await request.containerReady;
     const image = command.image === undefined ? context.image : await context.findImage(command.image);
-    const body = toBody(request, { held, image });
+    const programs = command.needsPrograms === true ? await context.findPrograms(image) : undefined;
+    const body = toBody(request, { held, image, programs });
     return {
       request,
       body,
@@ -86,18 +94,25 @@ export async function planSandbox(request: SandboxRequest): Promise<SandboxPlan>
   }
 }
 
-type BodyParts = { readonly held: HeldMounts; readonly image: Pick<SandboxImage, "id" | "strayVariables" | "volumes"> };
+type BodyParts = {
+  readonly held: HeldMounts;
+  readonly image: SandboxImage;
+  /** The mount of the agents' programs, if the image lacks them */
+  readonly programs: VolumeMount | undefined;
+};
 
-function toBody(request: SandboxRequest, { held, image }: BodyParts): ContainerCreateOptions {
+function toBody(request: SandboxRequest, { held, image, programs }: BodyParts): ContainerCreateOptions {
   const { context, network, options, session } = request;
   const { caFile, callerGroups, engine, owner, runtime, user } = context;
-  const mounts = held.mounts.map(({ settings }) => settings);
+  const mounts = [...held.mounts.map(({ settings }) => settings), ...(programs === undefined ? [] : [programs])];
   return toSandboxContainer({
     imageId: image.id,
     strayVariables: image.strayVariables,
     user,
     extraGroups: listExtraGroups(held.workspace.gid, user, callerGroups),
     mounts: [...mounts, ...coverVolumes(image.volumes, mounts)],
+    runtimeDir: findRuntimeDir(image, context.image, programs),
+    path: programs === undefined ? undefined : addPrograms(image.path),
     workspacePath: held.workspacePath,
     network: network.mode,
     forwarder: network.forwarder?.command,
@@ -108,6 +123,15 @@ function toBody(request: SandboxRequest, { held, image }: BodyParts): ContainerC
     runtime,
     labels: toLabels(owner.record, session, "turn"),
   });
+}
+
+/**
+ * Returns the folder of Kiro's unpacked V3. A project's image may not direct Kiro to another one, in which a repository could have put its
+ * own.
+ */
+function findRuntimeDir(image: SandboxImage, own: SandboxImage, programs: VolumeMount | undefined): string | undefined {
+  if (programs !== undefined) return own.runtimeDir;
+  return image.id === own.id || image.runtimeDir?.startsWith(`${PROGRAMS}/`) === true ? image.runtimeDir : undefined;
 }
 
 // As /tmp has.

@@ -14,7 +14,7 @@ async function find(name: string) {
       Architecture: "arm64",
       Config: {
         Env: ["HOME=/x", "PATH=/opt/bin:/bin", "KIRO_X=1", "LD_PRELOAD=/x", "NODE_OPTIONS=", "no_proxy=*", "OLD_X=1"],
-        Labels: { "dev.budgie.tools": "git node@22 <b>" },
+        Labels: { "dev.budgie.tools": "git node@22 <b>", "dev.budgie.programs": "/opt/agents" },
       },
     },
     "GET /images/plain/json": { Id: "sha256:abc", Created: "2026-01-02T03:04:05Z", Config: { Env: null } },
@@ -33,9 +33,15 @@ it("finds an image by its name, and keeps the id", async () => {
     path: "/opt/bin:/bin",
     volumes: [],
     strayVariables: ["KIRO_X", "LD_PRELOAD", "NODE_OPTIONS", "no_proxy"],
+    runtimeDir: undefined,
+    hasPrograms: true,
     isLikeOriginals: false,
     tools: ["git", "node@22"],
   });
+});
+
+it("knows programs that run in other images by their folder alone", async () => {
+  expect((await find("plain")).hasPrograms).toBe(false);
 });
 
 it("uses the engines' default PATH for an image without one", async () => {

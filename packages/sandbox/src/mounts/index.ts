@@ -9,5 +9,5 @@ export {
   type Volumes,
 } from "./held-mounts.ts";
 export { descriptorPath, movedError } from "./held-sources.ts";
-export type { MountSettings } from "./mount-settings.ts";
+export type { MountSettings, VolumeMount } from "./mount-settings.ts";
 export { ensureMountedFiles, ensureTrustStore, type MountedFiles } from "./mounted-files.ts";

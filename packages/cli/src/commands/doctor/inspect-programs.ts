@@ -1,5 +1,6 @@
 import { BudgieError, createOwner, type Agent, type Runner } from "@budgie/core";
 import type { AgentProgram } from "@budgie/core/agents";
+import { inspectKiro } from "@budgie/protocols/kiro";
 import { AGENT_PRESETS, type AgentPreset } from "../../agents/agent-presets.ts";
 import { findMissingInputs } from "../../agents/find-missing-inputs.ts";
 import { tryAgent } from "./try-agent.ts";
@@ -98,7 +99,7 @@ async function findInImage(agentProgram: AgentProgram, place: Context): Promise<
   const { argv, image } = agentProgram;
   const { agents, config, host } = place;
   const name = image ?? config.sandboxImage;
-  const facts = await inspectMachine({ ...config, sandboxImage: name, kiroBinary: argv[0] }, host);
+  const facts = await inspectMachine({ ...config, kiroBinary: argv[0] }, host, name);
   if (!facts.engine.ok) return [];
   if (!facts.image.ok) return image === undefined ? [] : [{ state: "failed", text: facts.image.problem }];
   const { program } = facts;
@@ -108,6 +109,37 @@ async function findInImage(agentProgram: AgentProgram, place: Context): Promise<
   const isHere = (other: AgentProgram): boolean => (other.image ?? config.sandboxImage) === name;
   const programs = agents.flatMap((agent) => (agent.program && isHere(agent.program) ? [agent.program.argv[0]] : []));
   return [{ state: "failed", text: program.problem, todo: findTodo(argv[0], programs, name) }];
+}
+
+/** Looks whether a project's image can run the agents, with the programs of `--sandbox-image` beside it, and starts its Kiro. */
+export async function inspectImage(
+  image: string | undefined,
+  { agents, config, host }: Context,
+): Promise<readonly Finding[]> {
+  if (image === undefined) return [];
+  const named = agents.flatMap(({ program, remote }) => (remote ? [] : (program?.argv[0] ?? config.kiroBinary)));
+  const programs = new Set(named.length === 0 ? [config.kiroBinary] : named);
+  const found = [...programs].map(async (program): Promise<Finding> => {
+    const facts = await inspectMachine({ ...config, sandbox: true, kiroBinary: program }, host, image);
+    if (!facts.engine.ok) return makeFinding(image, "failed", facts.engine.problem);
+    if (!facts.image.ok) return makeFinding(image, "failed", facts.image.problem);
+    if (!facts.program.ok) return makeFinding(image, "failed", facts.program.problem);
+    const { path } = facts.program.facts;
+    if (program !== config.kiroBinary) return makeFinding(image, "ok", `"${path}", and a /bin/sh to start it`);
+    const kiro = facts.print && (await inspectKiro(facts.print, path).catch(() => undefined));
+    return kiro?.version === undefined
+      ? makeFinding(
+          image,
+          "failed",
+          `"${path}" does not run there. An image needs a libc that suits it: Kiro's usual programs need glibc.`,
+        )
+      : makeFinding(image, "ok", `"${path}" runs there, and is ${kiro.version}`);
+  });
+  return Promise.all(found);
+}
+
+function makeFinding(image: string, state: Finding["state"], text: string): Finding {
+  return { state, what: "image", text: `${image}: ${text}` };
 }
 
 /** Notes that an entry lacks arguments of its preset, unless its home gets settings, which may have the same effect. */

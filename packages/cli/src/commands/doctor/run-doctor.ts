@@ -25,13 +25,15 @@ import { interruptible } from "../../process/interruptible.ts";
 import { inspectHarnesses } from "./inspect-harnesses.ts";
 import { askKiros, judgeKiros } from "./judge-kiros.ts";
 import { inspectServers } from "./inspect-servers.ts";
-import { inspectPrograms } from "./inspect-programs.ts";
+import { inspectImage, inspectPrograms } from "./inspect-programs.ts";
 import { isProven, proofText } from "./proof.ts";
 import { proveClaims } from "./prove-claims.ts";
 import { listSandboxFindings } from "./list-sandbox-findings.ts";
 
 export type DoctorOptions = {
   readonly json: boolean;
+  /** An image of a project to look into too; default none */
+  readonly image?: string | undefined;
   /** Run the claims' probes too */
   readonly prove: boolean;
   /** The egress policy of a sandbox, even without `--sandbox` */
@@ -46,7 +48,11 @@ export async function runDoctor(config: Config, options: DoctorOptions, host: Ho
 
 type Examination = DoctorOptions & { readonly signal: AbortSignal };
 
-async function examine(given: Config, { egress, json, prove, signal }: Examination, host: Host): Promise<number> {
+async function examine(
+  given: Config,
+  { egress, image, json, prove, signal }: Examination,
+  host: Host,
+): Promise<number> {
   const problemsElsewhere: string[] = [];
   const config = await withKagentAgents(given, { ...host, report: (line) => void problemsElsewhere.push(line) });
   const facts = await inspectMachine(config, host);
@@ -57,6 +63,7 @@ async function examine(given: Config, { egress, json, prove, signal }: Examinati
     ...withoutKiros(listSandboxFindings(facts, config, host), agents),
     ...(await inspectKiros(facts, agents, { config, host })),
     ...(await inspectEgress(facts, egress, { caFile: config.caFile, lab, host })),
+    ...(await inspectImage(image, { agents, config, host })),
     ...(await inspectPrograms(agents, { config, host, signal })),
     ...inspectAgents(config, host),
     ...inspectHarnesses(loaded, config),

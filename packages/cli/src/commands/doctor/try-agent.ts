@@ -7,8 +7,8 @@ import type { Host } from "@budgie/mcp-server";
 import { nestingVariables } from "@budgie/core/policy";
 import { buildProgram, findNesting, findPolicy, findProvided } from "@budgie/mcp-server/commands";
 
-// A person waits.
-const TIMEOUT_MS = 15_000;
+// A person waits, and a program from npm takes ten seconds on a busy machine.
+const TIMEOUT_MS = 30_000;
 
 type Trial = {
   readonly config: Pick<Config, "agentEnv" | "env" | "maxDepth" | "policies" | "sandbox" | "workspaces">;
@@ -38,7 +38,7 @@ export async function tryAgent(agent: Agent, { config, host, runner, signal }: T
         ...program.command.env,
         ...nestingVariables(findNesting(host.env, config.maxDepth)),
       };
-      const marked = { ...program, command: { ...program.command, env } };
+      const marked = { ...program, command: { ...program.command, needsPrograms: true, env } };
       await tryProgram({
         agent: agent.name,
         program: marked,

@@ -1,12 +1,42 @@
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AGENT_PRESETS } from "../../../src/agents/agent-presets.ts";
+import { openEngine, removePrograms } from "../../helpers/engine.ts";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables } from "../../helpers/start-budgie.ts";
 
 const NOT_OF_AN_ENTRY = { allowPreset: undefined, env: undefined, login: undefined, npm: undefined, tried: undefined };
 
+const BASE_IMAGE = process.env["BUDGIE_TEST_BASE_IMAGE"] ?? "budgie-base";
 const PROGRAMS_IMAGE = process.env["BUDGIE_TEST_PROGRAMS_IMAGE"] ?? "budgie-programs:latest";
+
+describe("budgie doctor --image", () => {
+  it("starts Kiro in a project's image, with the programs beside it, and says what it lacks without them", async () => {
+    await using user = await createBudgieUser();
+    const tag = `budgie-doctor-programs:${process.pid}`;
+    const kiro = "case $1 in --version) echo kiro-cli 2.13.0;; *) echo Usage: kiro-cli;; esac";
+    mkdirSync(join(user.workspace, "docker"));
+    writeFileSync(
+      join(user.workspace, "Dockerfile"),
+      `FROM ${BASE_IMAGE}\nRUN mkdir -p /opt/agents/bin && cd /opt/agents/bin && printf '#!/bin/sh\\n%s\\n' '${kiro}' >kiro-cli && chmod 755 kiro-cli\n` +
+        'ENV PATH=/opt/agents/bin:/usr/bin:/bin\nLABEL dev.budgie.programs="/opt/agents"\n',
+    );
+    await user.run(["build-image", "--tag", tag, "--context", user.workspace], toEngineVariables());
+    const doctor = (image: string) =>
+      user.run(["doctor", "--sandbox", "--sandbox-image", image, "--image", BASE_IMAGE], toEngineVariables());
+    try {
+      const [beside, without] = [await doctor(tag), await doctor(TEST_IMAGE)];
+
+      expect(beside.stdout).toContain(
+        `ok      image      ${BASE_IMAGE}: "/opt/agents/bin/kiro-cli" runs there, and is 2.13.0\n`,
+      );
+      expect(without.stdout).toMatch(/^failed {2}image {6}\S+: The image has no "kiro-cli" on its PATH/m);
+    } finally {
+      await removePrograms(tag);
+      await (await openEngine()).getImage(tag).remove({ force: true });
+    }
+  });
+});
 
 describe("budgie doctor --sandbox with configured agents", () => {
   it("looks for each program in its image, and names the command that builds one", async () => {
