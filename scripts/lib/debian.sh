@@ -9,26 +9,33 @@ tools=budgie-tools:latest
 
 # Provides the image on which others are built. Its npm is fetched again only if docker/tools has changed.
 provide_tools() {
-  engine has "$base" || make_debian
+  engine has "$base" || provide_base
   if engine built docker/tools "$tools"; then return; fi
   step "Fetch npm" fetch docker/tools
   step "Build $tools with it" engine build "$work/tools" "$tools" docker/tools
 }
 
 # Only a base built from packages contains curl and git; docker/tools installs them on the other.
-make_debian() {
-  if ! is_root_on_debian; then
+provide_base() {
+  if is_root_on_debian; then
+    make_debian "$base" ca-certificates curl git patchelf
+  else
     step "Pull debian:bookworm-slim" engine pull debian:bookworm-slim "$base"
-    return
   fi
+}
+
+# make_debian IMAGE PACKAGE...: makes an image of a minimal Debian with packages.
+make_debian() {
+  local image=$1
+  shift
   command -v mmdebstrap >/dev/null || step "Install mmdebstrap" apt_install mmdebstrap debian-archive-keyring
-  step "Make a Debian base from packages" bootstrap
-  step "Import it as $base" engine import "$work/debian.tar" "$base"
+  step "Make a Debian from packages" bootstrap "$@"
+  step "Import it as $image" engine import "$work/debian.tar" "$image"
   rm "$work/debian.tar"
 }
 
 bootstrap() {
-  mmdebstrap --variant=minbase --include="ca-certificates curl git" \
+  mmdebstrap --variant=minbase --include="$*" \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' bookworm "$work/debian.tar"
 }

@@ -36,10 +36,10 @@ async function removeTraces(user: BudgieUser): Promise<readonly string[]> {
 it("budgie run prints the answer of a sandboxed turn, and its session can go on", async () => {
   await using user = await createBudgieUser();
 
-  const first = await user.run(toArguments(user, "Keep the word token-parakeet."), ENVIRONMENT);
+  const first = await user.run(toArguments(user, "Keep the word token-parakeet. [[say: Kept.]]"), ENVIRONMENT);
   const second = await user.run(toArguments(user, "[[recall]]", "--continue"), ENVIRONMENT);
 
-  expect(first).toMatchObject({ exitCode: 0, stdout: "You asked: Keep the word token-parakeet.\n" });
+  expect(first).toMatchObject({ exitCode: 0, stdout: "Kept.\n" });
   expect(second).toMatchObject({ exitCode: 0, stdout: "token-parakeet\n" });
   expect(await removeTraces(user)).toEqual([expect.stringMatching(/^budgie-session-[\da-f-]+$/)]);
 });

@@ -1,0 +1,207 @@
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createServer } from "node:https";
+import { PassThrough } from "node:stream";
+import { buffer } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createCertificateAuthority, installKiroCli, serveOnLoopback } from "@budgie/testkit";
+import { openEngine, removePrograms } from "../helpers/engine.ts";
+import { createNpmRegistry } from "../helpers/npm-registry.ts";
+import { createBudgieUser, TEST_IMAGE, toEngineVariables, toText, type BudgieUser } from "../helpers/start-budgie.ts";
+
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
+const BASE_IMAGE = process.env["BUDGIE_TEST_BASE_IMAGE"] ?? "budgie-base";
+/** Python, Go and PostgreSQL, and nothing of budgie's */
+const PROJECTS_IMAGE = process.env["BUDGIE_TEST_PROJECTS_IMAGE"] ?? "budgie-projects:latest";
+const OWN_IMAGE = `budgie-test-sandbox:${process.pid}`;
+
+type Files = Readonly<Record<string, string>>;
+
+// PostgreSQL refuses to run as root, whom root's sandboxes have.
+const isRoot = process.getuid?.() === 0;
+
+const GO: Files = {
+  "go.mod": "module example.com/sum\n\ngo 1.19\n",
+  "sum.go": "package sum\n\nfunc Sum(a, b int) int { return a + b }\n",
+  "sum_test.go":
+    'package sum\n\nimport "testing"\n\nfunc TestSum(t *testing.T) {\n\tif Sum(40, 2) != 42 {\n\t\tt.Fatal("wrong")\n\t}\n}\n',
+};
+
+const POSTGRES: Files = {
+  "schema.sql": "CREATE TABLE birds (name text UNIQUE); INSERT INTO birds VALUES ('budgie');",
+  "test.sh": `set -e
+PATH=$(echo /usr/lib/postgresql/*/bin):$PATH
+initdb -D /tmp/db -U test -A trust >/tmp/init
+pg_ctl -D /tmp/db -w -l /tmp/log -o "-k /tmp -c listen_addresses=''" start >/tmp/start
+psql -qh /tmp -U test -d postgres -f schema.sql
+psql -h /tmp -U test -d postgres -Atc 'SELECT name FROM birds'
+pg_ctl -D /tmp/db stop >/tmp/stop
+`,
+};
+
+const NODE: Files = {
+  "package.json": JSON.stringify({ name: "short", version: "1.0.0", dependencies: { abbrev: "*" } }),
+  ".gitignore": "node_modules\n",
+  "short.test.mjs":
+    'import { test } from "node:test";\nimport assert from "node:assert";\nimport abbrev from "abbrev";\ntest("abbrev", () => assert.ok(abbrev("bird").b));\n',
+};
+
+const PYTHON: Files = {
+  "requirements.txt": "birds==1.0\n",
+  ".gitignore": ".venv\n__pycache__\n",
+  "test_birds.py":
+    "import unittest, birds\nclass Test(unittest.TestCase):\n    def test(self):\n        self.assertEqual(birds.name, 'budgie')\n",
+};
+
+let user: BudgieUser;
+beforeAll(async () => {
+  user = await createBudgieUser();
+  writeFileSync(join(user.host.home, ".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.com\n");
+  const context = join(user.host.home, "image");
+  mkdirSync(join(context, "docker"), { recursive: true });
+  for (const file of ["Dockerfile.sandbox", "docker/entrypoint.sh"])
+    copyFileSync(join(ROOT, file), join(context, file));
+  await installKiroCli(join(context, "docker/kiro-cli"));
+  const args = ["KIRO_CLI=context", `BASE_IMAGE=${BASE_IMAGE}`, "TOOLS="].flatMap((arg) => ["--build-arg", arg]);
+  const built = await user.run(
+    ["build-image", "--tag", OWN_IMAGE, "--context", context, "--network", "none", ...args],
+    toEngineVariables(),
+  );
+  expect(built).toMatchObject({ exitCode: 0, stderr: "" });
+});
+afterAll(async () => {
+  await user?.[Symbol.asyncDispose]();
+  await removePrograms(OWN_IMAGE);
+  await (await openEngine()).getImage(OWN_IMAGE).remove({ force: true });
+});
+
+/** Creates a repository of a project, and a worktree of it. */
+function createWorktree(name: string, files: Files): string {
+  const [main, worktree] = [join(user.host.home, `${name}-main`), join(user.host.home, name)];
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(main, path)), { recursive: true });
+    writeFileSync(join(main, path), content);
+  }
+  git(user.host.home, "init", "-qb", "trunk", main);
+  git(main, "add", "-A");
+  git(main, "commit", "-qm", "begin");
+  git(main, "worktree", "add", "-q", worktree);
+  return worktree;
+}
+
+function git(directory: string, ...args: readonly string[]): string {
+  const env = { PATH: process.env["PATH"] ?? "", HOME: user.host.home };
+  return execFileSync("git", ["-C", directory, ...args], { env, encoding: "utf8" });
+}
+
+/** Has an agent run a project's tests in its image, and then commit on a branch. */
+async function work(directory: string, test: string, { config = {}, image = PROJECTS_IMAGE, env = {} } = {}) {
+  writeFileSync(
+    join(directory, "check.sh"),
+    `set -e\n${test}\ngit switch -qc work\ngit add -A\ngit commit -qm Checked\necho passed\n`,
+  );
+  const file = join(user.host.home, "budgie.json");
+  writeFileSync(file, JSON.stringify({ ...config, workspaces: { [directory]: { image, env } } }));
+  const budgie = await user.start({ sandbox: true, args: ["--sandbox-image", OWN_IMAGE, "--config", file] });
+  try {
+    const result = await budgie.ask("shell-worker", { directory, prompt: "[[run: sh check.sh 2>&1]]" });
+    return toText(result);
+  } finally {
+    await budgie.client.close();
+    await budgie.ended;
+  }
+}
+
+function expectCommit(directory: string): void {
+  expect(git(directory, "log", "-1", "--format=%an <%ae> %s %D")).toBe("Ada <ada@example.com> Checked HEAD -> work\n");
+}
+
+describe("an agent runs a project's tests in an image without budgie's programs, and commits in a worktree", () => {
+  it("of Go", async () => {
+    const directory = createWorktree("sum", GO);
+    const said = await work(directory, "go test ./...", { env: { CGO_ENABLED: "0" } });
+
+    expect(said).toMatch(/^ok\s+example.com\/sum\s[^]*\npassed$/);
+    expectCommit(directory);
+  });
+
+  it.skipIf(isRoot)("with a PostgreSQL that it starts", async () => {
+    const directory = createWorktree("database", POSTGRES);
+    const said = await work(directory, "sh test.sh");
+
+    expect(said).toBe("budgie\npassed");
+    expectCommit(directory);
+  });
+
+  it("of Node, with a dependency from a registry", async () => {
+    await using authority = await createCertificateAuthority();
+    await using registry = await createNpmRegistry({
+      image: TEST_IMAGE,
+      folder: "/usr/lib/node_modules/npm/node_modules/abbrev",
+      identity: await authority.issue("registry.test"),
+    });
+    const directory = createWorktree("short", NODE);
+    const said = await work(directory, `npm install --registry https://registry.test:${registry.port}/\nnode --test`, {
+      image: TEST_IMAGE,
+      config: { caFile: authority.file, allowHost: [`registry.test:${registry.port}=127.0.0.1`] },
+    });
+
+    expect(said).toMatch(/added 1 package[^]*# pass 1[^]*\npassed$/);
+    expectCommit(directory);
+  });
+
+  it("of Python, with a dependency from an index", async () => {
+    await using authority = await createCertificateAuthority();
+    await using index = await createPythonIndex(await authority.issue("index.test"));
+    const directory = createWorktree("birds", PYTHON);
+    const url = `https://index.test:${index.port}/simple/`;
+    const said = await work(
+      directory,
+      `python3 -m venv .venv\n.venv/bin/pip install -q -i ${url} -r requirements.txt\n.venv/bin/python -m unittest`,
+      { config: { caFile: authority.file, allowHost: [`index.test:${index.port}=127.0.0.1`] } },
+    );
+
+    expect(said).toMatch(/Ran 1 test[^]*OK\npassed$/);
+    expectCommit(directory);
+  });
+});
+
+const WHEEL = "birds-1.0-py3-none-any.whl";
+
+/** Serves one package as a Python index does. */
+async function createPythonIndex(
+  identity: Awaited<ReturnType<Awaited<ReturnType<typeof createCertificateAuthority>>["issue"]>>,
+) {
+  const info = "birds-1.0.dist-info";
+  const wheel = await readFromImage(
+    PROJECTS_IMAGE,
+    `mkdir ${info}; echo "name = 'budgie'" >birds.py; printf 'Metadata-Version: 2.1\\nName: birds\\nVersion: 1.0\\n' >${info}/METADATA
+printf 'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n' >${info}/WHEEL
+printf 'birds.py,,\\n${info}/METADATA,,\\n${info}/WHEEL,,\\n${info}/RECORD,,\\n' >${info}/RECORD
+python3 -m zipfile -c ${WHEEL} birds.py ${info}/ && cat ${WHEEL}`,
+  );
+  return serveOnLoopback(
+    createServer(identity, ({ url = "" }, response) => {
+      if (url === `/${WHEEL}`) return void response.end(wheel);
+      if (url !== "/simple/birds/") return void response.writeHead(404).end();
+      response.setHeader("content-type", "text/html").end(`<a href="/${WHEEL}">${WHEEL}</a>`);
+    }),
+  );
+}
+
+/** Runs a shell script in a container of an image, in an empty folder and without a network, and returns the bytes that it prints. */
+async function readFromImage(image: string, script: string): Promise<Buffer> {
+  const docker = await openEngine();
+  const [stdout, stderr] = [new PassThrough(), new PassThrough().resume()];
+  const printed = buffer(stdout);
+  const options = {
+    Entrypoint: ["/bin/sh", "-ec", script],
+    WorkingDir: "/tmp",
+    HostConfig: { AutoRemove: true, NetworkMode: "none" },
+  };
+  await docker.run(image, [], [stdout, stderr], { ...options, Tty: false });
+  stdout.end();
+  return printed;
+}
