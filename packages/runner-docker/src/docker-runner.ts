@@ -28,6 +28,7 @@ import { findImage, type SandboxImage } from "./image/find-image.ts";
 import { createPrinter } from "./image/print-in-image.ts";
 import type { ProxyPlacement, StartProxy } from "./proxy/start-proxy.ts";
 import { listSessions } from "./maintenance/list-sessions.ts";
+import { createCaches } from "./session/create-caches.ts";
 import type { HomeOrigin } from "./session/session-volumes.ts";
 import { ensureSeccomp } from "./sandbox/ensure-seccomp.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
@@ -206,6 +207,7 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     image,
     findImage: (name) => findImage(engine, name),
     findPrograms: createFindPrograms(engine, { ...options, image, owner: options.owner.record }),
+    openCache: createCaches(engine, { ...options, image, user, owner: options.owner.record }),
     owner: options.owner,
     keepSessionsMs: options.keepSessionsMs,
     user,

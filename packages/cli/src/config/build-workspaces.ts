@@ -16,7 +16,7 @@ export function buildWorkspaces(
 }
 
 function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): WorkspaceSettings {
-  const { agents, env, image, limits, path, requireImage, workspacePath } = workspace;
+  const { agents, cache, env, image, limits, path, requireImage, workspacePath } = workspace;
   const { file = "", sandbox } = options;
   const key = `workspaces.${JSON.stringify(path)}`;
   const [unenforced] = (["allowHost", "allowPreset", "limits", "requireImage"] as const).filter(
@@ -36,6 +36,7 @@ function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): Works
     env,
     image,
     workspacePath,
+    cache,
     requireImage,
     policies: { ceiling, agents: new Map([...general, ...own]) },
     agents: new Map([...agents].map(([name, { needs }]) => [name, needs])),

@@ -50,6 +50,7 @@ export type FileWorkspace = Omit<EgressWishes, "egress"> &
     readonly requireImage: boolean | undefined;
     readonly limits: Partial<Limits> | undefined;
     readonly workspacePath: WorkspaceSettings["workspacePath"];
+    readonly cache: WorkspaceSettings["cache"];
     /** By agent */
     readonly agents: ReadonlyMap<string, { readonly section: AgentSection; readonly needs: AgentNeeds }>;
   };
@@ -113,7 +114,7 @@ export function parseConfigFile(
 type WorkspacePlace = FileHost & { readonly path: string };
 
 function readWorkspace(section: WorkspaceSection, { file, path, ...place }: WorkspacePlace): FileWorkspace {
-  const { agents, env = {}, image, limits, requireImage, workspacePath, ...hosts } = section;
+  const { agents, cache, env = {}, image, limits, requireImage, workspacePath, ...hosts } = section;
   const read = Object.entries(agents).map(([name, agent]) => {
     const option = `"workspaces.${JSON.stringify(path)}.agents.${name}.timeout" in "${file}"`;
     return [
@@ -130,6 +131,7 @@ function readWorkspace(section: WorkspaceSection, { file, path, ...place }: Work
     limits,
     requireImage,
     workspacePath,
+    cache,
     agents: new Map(read),
   };
 }

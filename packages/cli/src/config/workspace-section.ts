@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { configSchema } from "../options/config-schema.ts";
+import { CACHE_TOOLS } from "@budgie/core/policy";
 import { AGENT_NAME } from "@budgie/core/agents";
 import { env, hosts, image, limits, restrictions } from "./section-keys.ts";
 
@@ -30,6 +31,10 @@ const workspaceSection = z.strictObject(
     workspacePath: workspacePath
       .optional()
       .describe("the path at which new sessions' sandboxes show the directory there"),
+    cache: z
+      .array(z.enum(CACHE_TOOLS, `one of ${CACHE_TOOLS.join(", ")}`), `a list of ${CACHE_TOOLS.join(", ")}`)
+      .optional()
+      .describe("the tools whose downloads later sessions there find again"),
     limits: limits.optional().describe("the limits there, higher or lower than those of all"),
     allowHost: hosts.allowHost.describe("more hosts that sandboxes reach there"),
     allowPreset: hosts.allowPreset.describe("more hosts that sandboxes reach there, by what needs them"),

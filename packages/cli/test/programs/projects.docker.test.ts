@@ -1,14 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { createServer } from "node:https";
-import { PassThrough } from "node:stream";
-import { buffer } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createCertificateAuthority, installKiroCli, serveOnLoopback } from "@budgie/testkit";
+import { createCertificateAuthority, installKiroCli } from "@budgie/testkit";
 import { openEngine, removePrograms } from "../helpers/engine.ts";
 import { createNpmRegistry } from "../helpers/npm-registry.ts";
+import { createPythonIndex, WHEEL } from "../fixtures/python-index.ts";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables, toText, type BudgieUser } from "../helpers/start-budgie.ts";
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
@@ -72,10 +70,17 @@ beforeAll(async () => {
   expect(built).toMatchObject({ exitCode: 0, stderr: "" });
 });
 afterAll(async () => {
+  await removeCaches();
   await user?.[Symbol.asyncDispose]();
   await removePrograms(OWN_IMAGE);
   await (await openEngine()).getImage(OWN_IMAGE).remove({ force: true });
 });
+
+/** Removes the caches as their user would. */
+async function removeCaches(): Promise<void> {
+  for (const directory of ["short", "birds"]) rmSync(join(user.host.home, directory), { recursive: true });
+  expect((await user.run(["gc"], toEngineVariables())).stdout.match(/^removed volume budgie-cache-/gm)).toHaveLength(2);
+}
 
 /** Creates a repository of a project, and a worktree of it. */
 function createWorktree(name: string, files: Files): string {
@@ -96,14 +101,27 @@ function git(directory: string, ...args: readonly string[]): string {
   return execFileSync("git", ["-C", directory, ...args], { env, encoding: "utf8" });
 }
 
+type Settings = {
+  readonly config?: object;
+  readonly image?: string;
+  readonly env?: object;
+  readonly cache?: readonly string[];
+  /** Default `work` */
+  readonly branch?: string;
+};
+
 /** Has an agent run a project's tests in its image, and then commit on a branch. */
-async function work(directory: string, test: string, { config = {}, image = PROJECTS_IMAGE, env = {} } = {}) {
+async function work(
+  directory: string,
+  test: string,
+  { branch = "work", cache = [], config = {}, image = PROJECTS_IMAGE, env = {} }: Settings = {},
+) {
   writeFileSync(
     join(directory, "check.sh"),
-    `set -e\n${test}\ngit switch -qc work\ngit add -A\ngit commit -qm Checked\necho passed\n`,
+    `set -e\n${test}\ngit switch -qc ${branch}\ngit add -A\ngit commit -qm Checked\necho passed\n`,
   );
   const file = join(user.host.home, "budgie.json");
-  writeFileSync(file, JSON.stringify({ ...config, workspaces: { [directory]: { image, env } } }));
+  writeFileSync(file, JSON.stringify({ ...config, workspaces: { [directory]: { image, env, cache } } }));
   const budgie = await user.start({ sandbox: true, args: ["--sandbox-image", OWN_IMAGE, "--config", file] });
   try {
     const result = await budgie.ask("shell-worker", { directory, prompt: "[[run: sh check.sh 2>&1]]" });
@@ -135,73 +153,47 @@ describe("an agent runs a project's tests in an image without budgie's programs,
     expectCommit(directory);
   });
 
-  it("of Node, with a dependency from a registry", async () => {
+  it("of Node, with a dependency from a registry, which a second session has without it", async () => {
     await using authority = await createCertificateAuthority();
-    await using registry = await createNpmRegistry({
+    const registry = await createNpmRegistry({
       image: TEST_IMAGE,
       folder: "/usr/lib/node_modules/npm/node_modules/abbrev",
       identity: await authority.issue("registry.test"),
     });
     const directory = createWorktree("short", NODE);
-    const said = await work(directory, `npm install --registry https://registry.test:${registry.port}/\nnode --test`, {
+    const settings: Settings = {
       image: TEST_IMAGE,
+      cache: ["npm"],
       config: { caFile: authority.file, allowHost: [`registry.test:${registry.port}=127.0.0.1`] },
-    });
+    };
+    const install = `rm -rf node_modules\nnpm install --registry https://registry.test:${registry.port}/`;
+    const said = await work(directory, `${install}\nnode --test`, settings);
+    expectCommit(directory);
+    await registry[Symbol.asyncDispose]();
+    const offline = await work(directory, `${install} --offline\nnode --test`, { ...settings, branch: "again" });
+    const cold = await work(directory, `${install} --offline`, { ...settings, cache: [], branch: "cold" });
 
     expect(said).toMatch(/added 1 package[^]*# pass 1[^]*\npassed$/);
-    expectCommit(directory);
+    expect(offline).toMatch(/added 1 package[^]*# pass 1[^]*\npassed$/);
+    expect(cold).toContain("ENOTCACHED");
   });
 
-  it("of Python, with a dependency from an index", async () => {
+  it("of Python, with a dependency from an index, from which a second session does not download it", async () => {
     await using authority = await createCertificateAuthority();
-    await using index = await createPythonIndex(await authority.issue("index.test"));
+    await using index = await createPythonIndex(await authority.issue("index.test"), PROJECTS_IMAGE);
     const directory = createWorktree("birds", PYTHON);
     const url = `https://index.test:${index.port}/simple/`;
-    const said = await work(
-      directory,
-      `python3 -m venv .venv\n.venv/bin/pip install -q -i ${url} -r requirements.txt\n.venv/bin/python -m unittest`,
-      { config: { caFile: authority.file, allowHost: [`index.test:${index.port}=127.0.0.1`] } },
-    );
-
-    expect(said).toMatch(/Ran 1 test[^]*OK\npassed$/);
+    const settings: Settings = {
+      cache: ["pip"],
+      config: { caFile: authority.file, allowHost: [`index.test:${index.port}=127.0.0.1`] },
+    };
+    const install = `rm -rf .venv\npython3 -m venv .venv\n.venv/bin/pip install -q -i ${url} -r requirements.txt`;
+    const said = await work(directory, `${install}\n.venv/bin/python -m unittest`, settings);
     expectCommit(directory);
+    const again = await work(directory, `${install}\n.venv/bin/python -m unittest`, { ...settings, branch: "again" });
+
+    for (const text of [said, again]) expect(text).toMatch(/Ran 1 test[^]*OK\npassed$/);
+    // pip asks the index each time.
+    expect(index.paths).toEqual(["/simple/birds/", `/${WHEEL}`, "/simple/birds/"]);
   });
 });
-
-const WHEEL = "birds-1.0-py3-none-any.whl";
-
-/** Serves one package as a Python index does. */
-async function createPythonIndex(
-  identity: Awaited<ReturnType<Awaited<ReturnType<typeof createCertificateAuthority>>["issue"]>>,
-) {
-  const info = "birds-1.0.dist-info";
-  const wheel = await readFromImage(
-    PROJECTS_IMAGE,
-    `mkdir ${info}; echo "name = 'budgie'" >birds.py; printf 'Metadata-Version: 2.1\\nName: birds\\nVersion: 1.0\\n' >${info}/METADATA
-printf 'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n' >${info}/WHEEL
-printf 'birds.py,,\\n${info}/METADATA,,\\n${info}/WHEEL,,\\n${info}/RECORD,,\\n' >${info}/RECORD
-python3 -m zipfile -c ${WHEEL} birds.py ${info}/ && cat ${WHEEL}`,
-  );
-  return serveOnLoopback(
-    createServer(identity, ({ url = "" }, response) => {
-      if (url === `/${WHEEL}`) return void response.end(wheel);
-      if (url !== "/simple/birds/") return void response.writeHead(404).end();
-      response.setHeader("content-type", "text/html").end(`<a href="/${WHEEL}">${WHEEL}</a>`);
-    }),
-  );
-}
-
-/** Runs a shell script in a container of an image, in an empty folder and without a network, and returns the bytes that it prints. */
-async function readFromImage(image: string, script: string): Promise<Buffer> {
-  const docker = await openEngine();
-  const [stdout, stderr] = [new PassThrough(), new PassThrough().resume()];
-  const printed = buffer(stdout);
-  const options = {
-    Entrypoint: ["/bin/sh", "-ec", script],
-    WorkingDir: "/tmp",
-    HostConfig: { AutoRemove: true, NetworkMode: "none" },
-  };
-  await docker.run(image, [], [stdout, stderr], { ...options, Tty: false });
-  stdout.end();
-  return printed;
-}

@@ -17,6 +17,8 @@ export {
   type Loosening,
   type Policy,
   type Tightening,
+  CACHE_TOOLS,
+  type CacheTool,
 } from "./policy.ts";
 export { ALL_HIDDEN_PATHS, KIRO_HIDDEN_PATHS, PROGRAM_PATHS } from "./program-paths.ts";
 export type { AllowedRoot, GuardedPath, WorkspaceRules } from "./workspace-rules.ts";

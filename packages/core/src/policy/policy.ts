@@ -138,3 +138,8 @@ type Choice<Value extends string> = {
   /** The values, the strictest first */
   readonly order: readonly Value[];
 };
+
+/** The tools whose downloads a cache can keep. */
+export const CACHE_TOOLS = ["npm", "pip", "cargo", "go", "maven"] as const;
+
+export type CacheTool = (typeof CACHE_TOOLS)[number];

@@ -1,6 +1,6 @@
 import type { GitFolders } from "../policy/git-folders.ts";
 import type { HiddenPaths } from "../policy/hidden-paths.ts";
-import type { Access } from "../policy/policy.ts";
+import type { Access, CacheTool } from "../policy/policy.ts";
 import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
 import type { RequestListener } from "node:http";
 import type { Readable, Writable } from "node:stream";
@@ -124,6 +124,11 @@ export type Command = {
   readonly image?: string | undefined;
   /** True if an image that lacks the agents' programs gets those of the runner's image beside its own files; default false */
   readonly needsPrograms?: boolean | undefined;
+  /**
+   * The downloads that later sessions of a sandbox find again in a volume; default none. Commands of different `trust` share none. A runner
+   * without a sandbox ignores it
+   */
+  readonly cache?: { readonly tools: readonly CacheTool[]; readonly trust: string } | undefined;
   /** The name of the login that the process needs in a sandbox, such as `kiro`; without that login `start` rejects with `LOGIN_REQUIRED` */
   readonly login?: string | undefined;
   /** True if the process may get only the part of that login that ends by itself; default false */

@@ -7,7 +7,7 @@ import type { WorkspaceRules } from "../policy/workspace-rules.ts";
 import type { Protocol } from "../protocol/protocol.ts";
 import { fillLimits, type TurnLimits } from "../queue/turn-limits.ts";
 import type { RateLimits } from "../queue/turn-rate.ts";
-import type { Runner, WorkspacePath } from "../runner/runner.ts";
+import type { Command, Runner, WorkspacePath } from "../runner/runner.ts";
 import { createMemoryRunLog } from "../runs/memory-run-log.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import { createSessionStore, type SessionStore } from "../sessions/session-store.ts";
@@ -30,6 +30,8 @@ export type Provided = {
   readonly image?: string | undefined;
   /** The image that the directory's own files ask for; default: they ask for none */
   readonly project?: ProjectImageReport | undefined;
+  /** The cache of its processes' downloads; default none */
+  readonly cache?: Command["cache"];
   /** The variables of the agent's command that its processes do not get; default none */
   readonly withheld?: readonly string[] | undefined;
   /** True if its processes get only the part of a login that ends by itself; default false */

@@ -1,5 +1,5 @@
 import { BudgieError, type Agent } from "@budgie/core";
-import { isWithin, type Policy } from "@budgie/core/policy";
+import { isWithin, type CacheTool, type Policy } from "@budgie/core/policy";
 import type { Provided } from "@budgie/core/turn";
 import type { Policies } from "./refuse-unknown-agents.ts";
 
@@ -22,6 +22,8 @@ export type WorkspaceSettings = AgentNeeds & {
   readonly policies: Policies;
   /** The path at which new sessions' sandboxes show the directory; `undefined` for that of all */
   readonly workspacePath?: "/workspace" | "same" | undefined;
+  /** The tools whose downloads outlive sessions there; default none */
+  readonly cache?: readonly CacheTool[] | undefined;
   /** By agent; only agents with a section of their own in it */
   readonly agents: ReadonlyMap<string, AgentNeeds>;
 };
@@ -72,7 +74,7 @@ export function findMissingVariables({ agentEnv }: Pick<Settings, "agentEnv">, a
  * directory, and of all. Throws `LOGIN_REQUIRED` for a variable of the agent's own that is not set; others are left out.
  */
 export function findProvided(
-  settings: Pick<Settings, "agentEnv" | "env" | "workspaces">,
+  settings: Pick<Settings, "agentEnv" | "env" | "workspaces"> & { readonly credentials?: string },
   { agent, directory, env }: ProvidedFor,
 ): Provided {
   const { file, name } = agent;
@@ -86,7 +88,16 @@ export function findProvided(
   const workspace = findWorkspace(settings, directory);
   const own = workspace?.agents.get(name);
   const named = { ...settings.env, ...workspace?.env, ...settings.agentEnv.get(name), ...own?.env };
-  return { env: expandVariables(named, env), image: own?.image ?? workspace?.image };
+  return {
+    env: expandVariables(named, env),
+    image: own?.image ?? workspace?.image,
+    cache: findCache(workspace, settings.credentials),
+  };
+}
+
+/** Agents with another kind of login share no cache. */
+function findCache({ cache: tools }: Partial<WorkspaceSettings> = {}, trust = ""): Provided["cache"] {
+  return tools && { tools, trust };
 }
 
 export type ProvidedFor = {

@@ -3,6 +3,7 @@ import { connectEngine } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-endpoints.ts";
 import { collect, collectGarbage, createReport } from "./collect-garbage.ts";
 import { findLegacyVolumes } from "./find-legacy-volumes.ts";
+import { removeCaches } from "./remove-caches.ts";
 import { removePrograms } from "./remove-programs.ts";
 import { removeProjectImages } from "./remove-project-images.ts";
 
@@ -32,6 +33,7 @@ export async function collectDockerGarbage(options: CollectOptions): Promise<Col
   const report = createReport();
   if (keep !== undefined) await removeProjectImages(docker, report, { keep, policy, stateDir });
   await removePrograms(docker, report, policy);
+  await removeCaches(docker, report, { policy, stateDir });
   for (const volume of legacy ? volumes : []) {
     await collect(volume, { report, why: volume.reasonToKeep(policy), dryRun: policy.dryRun });
   }

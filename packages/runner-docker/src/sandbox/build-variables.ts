@@ -5,9 +5,8 @@ type VariablesOf = {
   readonly caFile: string | undefined;
   readonly forwarder?: readonly string[] | undefined;
   readonly network: string;
-  readonly path?: string | undefined;
-  readonly runtimeDir?: string | undefined;
   readonly user: SandboxUser;
+  readonly variables?: Readonly<Record<string, string>>;
 };
 
 /** Builds the environment variables of a sandbox, besides those of its command. */
@@ -15,9 +14,8 @@ export function buildVariables({
   caFile,
   forwarder,
   network,
-  path,
-  runtimeDir,
   user: { uid },
+  variables = {},
 }: VariablesOf): Record<string, string> {
   const user = uid === 0 ? "root" : "agent";
   const own = {
@@ -25,8 +23,6 @@ export function buildVariables({
     USER: user,
     LOGNAME: user,
     LANG: "C.UTF-8",
-    ...(path === undefined ? {} : { PATH: path }),
-    ...(runtimeDir === undefined ? {} : { KIRO_RUNTIME_DIR: runtimeDir }),
     // An image may set these to other folders, which are not writable and lack the login.
     XDG_DATA_HOME: `${SANDBOX.home}/.local/share`,
     XDG_CONFIG_HOME: `${SANDBOX.home}/.config`,
@@ -38,5 +34,5 @@ export function buildVariables({
   const certificates = caFile === undefined ? {} : CA_ENV;
   const java = [proxy["JAVA_TOOL_OPTIONS"] ?? [], caFile === undefined ? [] : JAVA_TRUST].flat().join(" ");
   const options = java === "" ? {} : { JAVA_TOOL_OPTIONS: java };
-  return { ...own, ...proxy, ...certificates, ...options };
+  return { ...own, ...variables, ...proxy, ...certificates, ...options };
 }

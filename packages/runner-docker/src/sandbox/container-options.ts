@@ -19,10 +19,8 @@ export type SandboxContainer = {
   readonly user: SandboxUser;
   readonly extraGroups: readonly string[];
   readonly mounts: readonly ContainerMount[];
-  /** Default: the image's own `PATH` */
-  readonly path?: string | undefined;
-  /** The folder of Kiro's unpacked V3; default none */
-  readonly runtimeDir?: string | undefined;
+  /** More variables, such as a `PATH` with the agents' programs; default none */
+  readonly variables?: Readonly<Record<string, string>>;
   /** Path of the workspace, in which its program starts */
   readonly workspacePath: string;
   /** `none`, `bridge`, or `container:` and the name of the container whose network it joins */

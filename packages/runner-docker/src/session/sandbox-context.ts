@@ -7,6 +7,7 @@ import type { MountedFiles } from "@budgie/sandbox/mounts";
 import type { OpenRoot } from "@budgie/sandbox/proc";
 import type { SandboxUser } from "@budgie/sandbox/profile";
 import type { Engine } from "../engine/engine.ts";
+import type { OpenCache } from "./create-caches.ts";
 import type { ProcAccess } from "./proc-access.ts";
 import type { FindPrograms } from "../image/find-programs.ts";
 import type { SandboxImage } from "../image/find-image.ts";
@@ -18,6 +19,7 @@ export type SandboxContext = {
   /** Finds an image that a command names, as it is now. Throws like the function of this name */
   readonly findImage: (name: string) => Promise<SandboxImage>;
   readonly findPrograms: FindPrograms;
+  readonly openCache: OpenCache;
   readonly owner: Owner;
   /** Time during which a home is kept after its last use; `undefined` if it ends with its owner */
   readonly keepSessionsMs: number | undefined;

@@ -3,7 +3,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContainerCreateOptions } from "dockerode";
 import type { Command, SessionId, StartOptions } from "@budgie/core";
-import type { Limits } from "@budgie/core/policy";
+import type { CacheTool, Limits } from "@budgie/core/policy";
 import type { ProcessNetwork } from "@budgie/sandbox/egress";
 import {
   holdMounts,
@@ -12,7 +12,7 @@ import {
   type VolumeMount,
   type Volumes,
 } from "@budgie/sandbox/mounts";
-import { listExtraGroups } from "@budgie/sandbox/profile";
+import { cacheEnvironment, listExtraGroups } from "@budgie/sandbox/profile";
 import { sandboxKey } from "@budgie/sandbox/standby";
 import { omitCreated, toLabels } from "../engine/to-labels.ts";
 import { addPrograms } from "../image/find-programs.ts";
@@ -74,7 +74,8 @@ export async function planSandbox(request: SandboxRequest): Promise<SandboxPlan>
     const run = await request.containerReady;
     const image = command.image === undefined ? context.image : await context.findImage(command.image);
     const programs = command.needsPrograms === true ? await context.findPrograms(image) : undefined;
-    const body = toBody(request, { held, image, programs });
+    const cache = await context.openCache({ command, imageId: image.id, options: request.options });
+    const body = toBody(request, { held, image, programs, cache });
     return {
       request,
       body,
@@ -99,20 +100,21 @@ type BodyParts = {
   readonly image: SandboxImage;
   /** The mount of the agents' programs, if the image lacks them */
   readonly programs: VolumeMount | undefined;
+  readonly cache: VolumeMount | undefined;
 };
 
-function toBody(request: SandboxRequest, { held, image, programs }: BodyParts): ContainerCreateOptions {
-  const { context, network, options, session } = request;
+function toBody(request: SandboxRequest, { cache, held, image, programs }: BodyParts): ContainerCreateOptions {
+  const { command, context, network, options, session } = request;
   const { caFile, callerGroups, engine, owner, runtime, user } = context;
-  const mounts = [...held.mounts.map(({ settings }) => settings), ...(programs === undefined ? [] : [programs])];
+  const shared = [programs, cache].filter((mount) => mount !== undefined);
+  const mounts = [...held.mounts.map(({ settings }) => settings), ...shared];
   return toSandboxContainer({
     imageId: image.id,
     strayVariables: image.strayVariables,
     user,
     extraGroups: listExtraGroups(held.workspace.gid, user, callerGroups),
     mounts: [...mounts, ...coverVolumes(image.volumes, mounts)],
-    runtimeDir: findRuntimeDir(image, context.image, programs),
-    path: programs === undefined ? undefined : addPrograms(image.path),
+    variables: buildImageVariables(image, context.image, { programs, tools: command.cache?.tools }),
     workspacePath: held.workspacePath,
     network: network.mode,
     forwarder: network.forwarder?.command,
@@ -125,13 +127,18 @@ function toBody(request: SandboxRequest, { held, image, programs }: BodyParts): 
   });
 }
 
-/**
- * Returns the folder of Kiro's unpacked V3. A project's image may not direct Kiro to another one, in which a repository could have put its
- * own.
- */
-function findRuntimeDir(image: SandboxImage, own: SandboxImage, programs: VolumeMount | undefined): string | undefined {
-  if (programs !== undefined) return own.runtimeDir;
-  return image.id === own.id || image.runtimeDir?.startsWith(`${PROGRAMS}/`) === true ? image.runtimeDir : undefined;
+type Shared = { readonly programs: VolumeMount | undefined; readonly tools: readonly CacheTool[] | undefined };
+
+/** Builds the variables that name the programs beside an image, Kiro's unpacked V3, and the folders of a cache. */
+function buildImageVariables(image: SandboxImage, own: SandboxImage, { programs, tools }: Shared) {
+  const runtimeDir = (programs === undefined ? image : own).runtimeDir;
+  // A project's image may not direct Kiro to a folder in which a repository could have put its own V3.
+  const isSafe = programs !== undefined || image.id === own.id || runtimeDir?.startsWith(`${PROGRAMS}/`) === true;
+  return {
+    ...cacheEnvironment(tools),
+    ...(programs === undefined ? {} : { PATH: addPrograms(image.path) }),
+    ...(runtimeDir !== undefined && isSafe ? { KIRO_RUNTIME_DIR: runtimeDir } : {}),
+  };
 }
 
 // As /tmp has.

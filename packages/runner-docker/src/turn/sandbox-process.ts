@@ -38,6 +38,8 @@ type ProcessOptions = {
   readonly token: string;
   /** Limit of the session's home */
   readonly diskBytes: number;
+  /** Limit of its cache; default: it has none */
+  readonly cacheBytes?: number | undefined;
   /** Size of the home before; `undefined` if unknown */
   readonly heldBytes: number | undefined;
 };
@@ -51,7 +53,7 @@ export function createSandboxProcess(
     socket,
     workspacePath,
   }: Pick<Sandbox, "container" | "key" | "root" | "socket" | "workspacePath">,
-  { diskBytes, heldBytes, pendingRemovals, token }: ProcessOptions,
+  { cacheBytes, diskBytes, heldBytes, pendingRemovals, token }: ProcessOptions,
 ): SandboxProcess {
   const outputs = [createOutput(token), createOutput(token)] as const;
   const [{ stream: stdout }, { stream: stderr }] = outputs;
@@ -82,6 +84,7 @@ export function createSandboxProcess(
   const diskWatch = watchDisk(root, {
     workspacePath,
     bytes: diskBytes,
+    cacheBytes,
     heldBytes,
     onReached: () => void stop("disk-limit").catch(() => undefined),
   });

@@ -3,6 +3,7 @@ import { PassThrough } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import type { Standby } from "@budgie/core/standby";
 import type { ProcessNetwork } from "@budgie/sandbox/egress";
+import { CACHE_BYTES } from "../session/create-caches.ts";
 import { buildInitInput } from "@budgie/sandbox/init";
 import { toBudgieError } from "../engine/to-budgie-error.ts";
 import { launchSandbox, refuseCancelled, type Sandbox } from "./launch-sandbox.ts";
@@ -44,7 +45,13 @@ export async function startProcess(start: ProcessStart): Promise<SandboxProcess>
   const sandbox = launched.value;
   const { diskBytes } = chooseLimits(context, options);
   const { pendingRemovals } = context.engine;
-  const child = createSandboxProcess(sandbox, { pendingRemovals, heldBytes, diskBytes, token });
+  const child = createSandboxProcess(sandbox, {
+    pendingRemovals,
+    heldBytes,
+    diskBytes,
+    cacheBytes: command.cache && CACHE_BYTES,
+    token,
+  });
   void child.gone.then(() => sandbox.removeCovers());
   await child.ready;
   if (prepared.status === "rejected" || options.signal?.aborted === true) {

@@ -7,6 +7,8 @@ export type Places = {
   readonly workspace: FileHandle;
   /** The workspace's path below the home; `undefined` if it is elsewhere */
   readonly workspaceInHome?: string | undefined;
+  /** The folder of a cache; `undefined` if there is none */
+  readonly cache?: FileHandle | undefined;
   /** The container's `/proc`; `undefined` if it is not accessible */
   readonly proc: FileHandle | undefined;
 };
@@ -38,14 +40,18 @@ export function nextShare(share: number): number {
 
 /** Returns true if a turn took more than a share of what was free. A count that is partial takes all of it. */
 export async function hasTaken(
-  { home, proc, workspace, workspaceInHome }: Places,
+  { cache, home, proc, workspace, workspaceInHome }: Places,
   { free, share, sinceMs }: Taking,
   signal: AbortSignal,
 ): Promise<boolean> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)]);
   const devices = new Set([(await home.stat()).dev, (await workspace.stat()).dev]);
   const unlinked = proc === undefined ? [] : [...devices].map((device) => measureUnlinked(proc, device, limit));
-  const areas = [{ folder: home, without: workspaceInHome }, { folder: workspace }];
+  const areas = [
+    { folder: home, without: workspaceInHome },
+    { folder: workspace },
+    ...(cache === undefined ? [] : [{ folder: cache }]),
+  ];
   const parts = await Promise.all([...areas.map((area) => measureGrowth(area, sinceMs, limit)), ...unlinked]);
   const isTaken = (kind: keyof Room): boolean => parts.reduce((sum, part) => sum + part[kind], 0) > share * free[kind];
   return parts.some(({ isPartial }) => isPartial) || isTaken("bytes") || isTaken("files");

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { relative } from "node:path/posix";
 import type { DiskReport } from "@budgie/core";
 import { isWithin } from "@budgie/core/policy";
+import { CACHE_FOLDER } from "../profile/cache-environment.ts";
 import { descriptorPath } from "../mounts/held-sources.ts";
 import type { ContainerRoot } from "./open-root.ts";
 import { measureFolder, measureUnlinked, type FolderSize } from "./measure-folder.ts";
@@ -14,6 +15,8 @@ export type DiskLimit = {
   readonly workspacePath: string;
   /** Limit of the home */
   readonly bytes: number;
+  /** Limit of a cache beside the home; default: there is none */
+  readonly cacheBytes?: number | undefined;
   /** Size of the home after the last turn; `undefined` if unknown. During a turn it would include the mount points */
   readonly heldBytes: number | undefined;
   /** Called once when the home exceeds the limit, or a disk is nearly full */
@@ -48,6 +51,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
   const first = opening?.then((places) => places && measure(places, over.signal)).catch(() => undefined);
   const watching = watch().catch(() => undefined);
   let { heldBytes } = limit;
+  const mostBytes = limit.bytes + (limit.cacheBytes ?? 0);
   let takenBytes: number | undefined;
   const beganMs = Date.now();
 
@@ -70,16 +74,16 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
   function isDue({ endedMs, size, space, tookMs }: Measured, used: number): boolean {
     const grown = used - space.used;
     // Large growth is measured without a pause.
-    if (grown > Math.max(limit.bytes - size.bytes, limit.bytes / 8)) return true;
+    if (grown > Math.max(mostBytes - size.bytes, mostBytes / 8)) return true;
     const restedMs = performance.now() - endedMs;
     if (restedMs < REST * tookMs) return false;
-    return size.bytes + grown > limit.bytes || restedMs > LONGEST_UNMEASURED_MS;
+    return size.bytes + grown > mostBytes || restedMs > LONGEST_UNMEASURED_MS;
   }
 
   /** Returns true if the home exceeds its limit. If some files could not be counted, growth of the whole disk counts as the home's. */
   function isAbove({ size, space }: Measured, before: Measured): boolean {
     const uncounted = size.isPartial ? Math.max(0, space.used - before.space.used) : 0;
-    return size.bytes + uncounted > limit.bytes;
+    return size.bytes + uncounted > mostBytes;
   }
 
   async function end(): Promise<DiskReport | undefined> {
@@ -90,7 +94,8 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     try {
       return await reportGrowth(heldBytes ?? (await first)?.size.bytes, places);
     } finally {
-      await Promise.all([places.home.close(), places.workspace.close(), places.proc?.close()]);
+      const { cache, home, proc, workspace } = places;
+      await Promise.all([home.close(), workspace.close(), proc?.close(), cache?.close()]);
     }
   }
 
@@ -109,18 +114,22 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
   return { ready: Promise.resolve(opening), end, take: () => take().catch(() => undefined) };
 }
 
-async function openPlaces({ path }: ContainerRoot, { workspacePath }: DiskLimit): Promise<Places> {
-  const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
-  const home = await open(`${path}/home`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+async function openPlaces({ path }: ContainerRoot, { cacheBytes, workspacePath }: DiskLimit): Promise<Places> {
+  const home = await openFolder(`${path}/home`);
   try {
-    const workspace = await open(path + workspacePath, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-    const proc = await open(`${path}/proc`, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(() => undefined);
+    const workspace = await openFolder(path + workspacePath);
+    const proc = await openFolder(`${path}/proc`).catch(() => undefined);
+    const cache = cacheBytes === undefined ? undefined : await openFolder(path + CACHE_FOLDER);
     const workspaceInHome = isWithin(workspacePath, "/home") ? relative("/home", workspacePath) : undefined;
-    return { home, workspace, workspaceInHome, proc };
+    return { home, workspace, workspaceInHome, cache, proc };
   } catch (error) {
     await home.close();
     throw error;
   }
+}
+
+function openFolder(path: string): Promise<FileHandle> {
+  return open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
 }
 
 type Space = { readonly used: number; readonly free: Room };
@@ -142,6 +151,7 @@ function isFull({ free }: Pick<Space, "free">, { free: before }: Pick<Space, "fr
 }
 
 type Measured = {
+  /** Size of the home and the cache */
   readonly size: FolderSize;
   /** Free and used space of the home's disk, before the count */
   readonly space: Space;
@@ -150,17 +160,19 @@ type Measured = {
   readonly endedMs: number;
 };
 
-async function measure({ home, proc, workspace, workspaceInHome }: Places, signal: AbortSignal): Promise<Measured> {
+async function measure(places: Places, signal: AbortSignal): Promise<Measured> {
+  const { cache, home, proc, workspace, workspaceInHome } = places;
   const began = performance.now();
   const spaces = await Promise.all([readSpace(home), readSpace(workspace)]);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]);
-  const [linked, unlinked] = await Promise.all([
+  const parts = await Promise.all([
     measureFolder({ folder: home, without: workspaceInHome }, limit),
-    proc && measureUnlinked(proc, (await home.stat()).dev, limit),
+    ...(cache === undefined ? [] : [measureFolder({ folder: cache }, limit)]),
+    ...(proc === undefined ? [] : [measureUnlinked(proc, (await home.stat()).dev, limit)]),
   ]);
   const size = {
-    bytes: linked.bytes + (unlinked?.bytes ?? 0),
-    isPartial: linked.isPartial || unlinked?.isPartial === true,
+    bytes: parts.reduce((sum, part) => sum + part.bytes, 0),
+    isPartial: parts.some((part) => part.isPartial),
   };
   const endedMs = performance.now();
   return { size, space: spaces[0], workspace: spaces[1], tookMs: endedMs - began, endedMs };

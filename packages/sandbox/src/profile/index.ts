@@ -1,4 +1,5 @@
 // The public surface of @budgie/sandbox/profile: every export is named here, and becomes API.
+export { CACHE_FOLDER, cacheEnvironment } from "./cache-environment.ts";
 export type { Credentials } from "./credentials.ts";
 export { findWorkspacePath } from "./find-workspace-path.ts";
 export { buildJavaTrustStore } from "./java-trust-store.ts";

@@ -45,6 +45,24 @@ describe("watchDisk", () => {
     expect(onReached).toHaveBeenCalledOnce();
   });
 
+  it("counts a cache beside the home, which may take space of its own", async () => {
+    const { path, root, write } = createPlace();
+    mkdirSync(join(path, "cache"));
+    const onReached = vi.fn();
+    const limits = { bytes: 16 * MIB, cacheBytes: 16 * MIB, heldBytes: 0 };
+    const report = watchDisk(root, { workspacePath: "/workspace", ...limits, onReached });
+    await report.ready;
+
+    write("cache/first", 24);
+    await report.take();
+    expect(onReached).not.toHaveBeenCalled();
+    write("cache/second", 12);
+    await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
+
+    // The report is on the home alone.
+    expect((await report.end())?.homeBytes).toBeLessThan(MIB);
+  });
+
   it("reports on a container that ends once the watch is ready", async () => {
     const { path, root, write } = createPlace();
     write("home/agent/large", 2);

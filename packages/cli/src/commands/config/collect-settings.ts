@@ -105,12 +105,13 @@ function withOwn(
   all: readonly Setting[],
   { from, section, settings }: Own & { readonly from: string },
 ): readonly Setting[] {
-  const { allowHost, allowPreset, env, image, limits, workspacePath } = section;
+  const { allowHost, allowPreset, cache, env, image, limits, workspacePath } = section;
   const own: Readonly<Record<string, unknown>> = {
     ...(image === undefined ? {} : { sandboxImage: image }),
     ...(Object.keys(env).length === 0 ? {} : { env: withoutTexts(env) }),
     ...(limits === undefined ? {} : { limits: settings.policies.ceiling.limits }),
     ...(workspacePath === undefined ? {} : { workspacePath }),
+    ...(cache === undefined ? {} : { cache }),
     ...(allowHost === undefined ? {} : { allowHost }),
     ...(allowPreset === undefined ? {} : { allowPreset }),
   };
@@ -138,6 +139,7 @@ function withoutSecretTexts({
   agents,
   allowHost,
   allowPreset,
+  cache,
   env,
   image,
   limits,
@@ -150,6 +152,7 @@ function withoutSecretTexts({
   return {
     image,
     workspacePath,
+    cache,
     limits,
     allowHost,
     allowPreset,

@@ -1,0 +1,124 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BudgieError, type Command, type StartOptions } from "@budgie/core";
+import { DEFAULT_ACCESS } from "@budgie/core/policy";
+import type { VolumeMount } from "@budgie/sandbox/mounts";
+import { CACHE_FOLDER } from "@budgie/sandbox/profile";
+import type { Engine } from "../engine/engine.ts";
+import { ignoreMissing, statusOf } from "../engine/to-budgie-error.ts";
+import { MADE_FOR_MOUNT } from "../engine/to-labels.ts";
+import { timeLimit } from "../engine/with-timeout.ts";
+import { toStateLabel } from "../image/build-project-image.ts";
+import { printInImage, type Printing } from "../image/print-in-image.ts";
+
+/** The label of caches: the state directory whose budgies use them. */
+export const CACHE_LABEL = "dev.budgie-cache.state";
+
+/** A cache above this size is emptied before its next use. */
+export const CACHE_BYTES = 5 * 1024 ** 3;
+
+/** The parts of a start that a cache depends on. */
+export type CacheRequest = {
+  readonly command: Pick<Command, "cache" | "env" | "isShortLogin" | "login">;
+  readonly imageId: string;
+  readonly options: Pick<StartOptions, "access" | "directory">;
+};
+
+/** Opens the cache of a start: returns the mount of its volume, or `undefined` if the command has no cache. */
+export type OpenCache = (request: CacheRequest) => Promise<VolumeMount | undefined>;
+
+type CachesOptions = Omit<Printing, "command" | "limitMs" | "mounts" | "path"> & {
+  /** Default {@link CACHE_BYTES} */
+  readonly mostBytes?: number | undefined;
+};
+
+/**
+ * Creates the caches of a runner. Each has one directory, image, network, login and set of variables: whatever differs in one of these never
+ * gets what another left.
+ */
+export function createCaches(engine: Engine, { mostBytes = CACHE_BYTES, ...place }: CachesOptions): OpenCache {
+  const prepared = new Map<string, Promise<void>>();
+  const labels = { [CACHE_LABEL]: toStateLabel(place.stateDir) };
+
+  async function prepare(name: string): Promise<void> {
+    const mount = {
+      type: "volume",
+      source: name,
+      target: CACHE_FOLDER,
+      isReadOnly: false,
+      labels,
+      noCopy: true,
+    } as const;
+    const print = (script: string, user = place.user): Promise<string> =>
+      printInImage(engine, { ...place, user, command: ["/bin/sh", "-c", script], mounts: [mount], limitMs: LIMIT_MS });
+    if (await isThere(engine, name, labels)) {
+      // Its files belong to the sandboxes' user. Without `du` its size is unknown.
+      const kibibytes = /^\d+/.exec(await print(`du -sk ${CACHE_FOLDER}`))?.[0];
+      if (Number(kibibytes ?? 0) * 1024 <= mostBytes) return;
+      if (!(await removeUnused(engine, name))) return;
+    }
+    await engine.docker.createVolume({ Name: name, Labels: labels, ...timeLimit() });
+    // Root may open its folder to the user, and has no right to give it away.
+    await print(`chmod 1777 ${CACHE_FOLDER}`, { uid: 0, gid: 0 });
+  }
+
+  return async ({ command, imageId, options }) => {
+    const { cache } = command;
+    if (cache === undefined || cache.tools.length === 0) return undefined;
+    const { access = DEFAULT_ACCESS, directory } = options;
+    const { env, isShortLogin = false, login = "" } = command;
+    const parts = [directory, imageId, access.egress, cache.trust, login, isShortLogin, Object.keys(env).toSorted()];
+    const name = `budgie-cache-${hash([place.user.uid, labels, ...parts])}`;
+    if (!(await isThere(engine, name, labels))) prepared.delete(name);
+    const ready = prepared.get(name) ?? prepare(name);
+    prepared.set(name, ready);
+    ready.catch(() => prepared.delete(name));
+    await ready;
+    noteUse(place.stateDir, name, directory);
+    const isReadOnly = access.workspace === "ro";
+    return { type: "volume", source: name, target: CACHE_FOLDER, isReadOnly, labels, noCopy: true };
+  };
+}
+
+const LIMIT_MS = 2 * 60_000;
+
+/** The folder with a file for each cache: its directory, and the time of its last use. */
+export function cachesFolder(stateDir: string): string {
+  return join(stateDir, "caches");
+}
+
+/** Removes a volume. Returns false if a container uses it. */
+async function removeUnused({ docker }: Engine, name: string): Promise<boolean> {
+  try {
+    await docker.getVolume(name).remove(timeLimit());
+  } catch (error) {
+    if (statusOf(error) === 409) return false;
+    ignoreMissing(error);
+  }
+  return true;
+}
+
+function noteUse(stateDir: string, name: string, directory: string): void {
+  mkdirSync(cachesFolder(stateDir), { recursive: true, mode: 0o700 });
+  writeFileSync(join(cachesFolder(stateDir), name), directory, { mode: 0o600 });
+}
+
+/** Returns true if a cache is there. Throws `RUNNER_UNAVAILABLE` if its name is another program's volume, which could be any folder. */
+async function isThere({ docker }: Engine, name: string, labels: Readonly<Record<string, string>>): Promise<boolean> {
+  const found = await docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing);
+  if (!found) return false;
+  const isPlain = found.Driver === "local" && Object.keys(found.Options ?? {}).length === 0;
+  if (!isPlain || found.Labels?.[CACHE_LABEL] !== labels[CACHE_LABEL]) {
+    throw new BudgieError(
+      "RUNNER_UNAVAILABLE",
+      `The volume "${name}" is not one that budgie made as a cache. Remove it: "docker volume rm ${name}".`,
+    );
+  }
+  // The engine made it in place of one that was removed, and nobody but root can write there.
+  return Object.keys(MADE_FOR_MOUNT).every((label) => found.Labels?.[label] === undefined);
+}
+
+function hash(parts: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 32);
+}
