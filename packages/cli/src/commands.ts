@@ -9,7 +9,8 @@ import { listAgents } from "./commands/agents/list-agents.ts";
 import { addEgressCommands } from "./commands/egress/egress-commands.ts";
 import { explainEgress } from "./commands/egress/explain-egress.ts";
 import { suggestEgress } from "./commands/egress/suggest-egress.ts";
-import { addBuildImage, addDoctor, addGc } from "./commands/engine-commands.ts";
+import type { InstallOptions } from "./commands/install/run-install.ts";
+import { addBuildImage, addDoctor, addGc, addInit } from "./commands/engine-commands.ts";
 import { exportSession } from "./commands/sessions/export-session.ts";
 import { runGc } from "./commands/run-gc.ts";
 import { addExamples } from "./commands/examples.ts";
@@ -40,17 +41,33 @@ import { loadVersion } from "@budgie/mcp-server";
 export function addCommands(program: Command, context: CommandContext): Command {
   const { config, createProgram, finish, host } = context;
   program.commandsGroup("Set up:");
+  const install = async (options: Omit<InstallOptions, "check">): Promise<number> => {
+    // Imported late: a server never needs it.
+    const { runInstall } = await import("./commands/install/run-install.ts");
+    const { findMissing } = await import("./commands/doctor/find-missing.ts");
+    const check = (args: readonly string[]) => {
+      const server = checkServerOptions(createProgram(), args, host);
+      return async () => (server === undefined ? [] : findMissing(server, host));
+    };
+    return runInstall({ ...options, check }, host);
+  };
+  // A user who types the command gets the safe way without an option.
+  const sandboxedByDefault = (): Config => loadUserConfig(readServerValues(program, host.env), host, { sandbox: true });
+  addInit(program, async (options) => {
+    const { runInit } = await import("./run-init.ts");
+    const ofUser = { dryRun: false, force: false, scope: "user", name: "kiro-subagents" } as const;
+    finish(
+      await runInit(
+        sandboxedByDefault(),
+        { ...options, install: (client, args) => install({ ...ofUser, client, args }) },
+        host,
+      ),
+    );
+  });
   addInstallCommands(program, {
     async install(options) {
       refuseMisplaced(program);
-      // Imported late: a server never needs it.
-      const { runInstall } = await import("./commands/install/run-install.ts");
-      const { findMissing } = await import("./commands/doctor/find-missing.ts");
-      const check = (args: readonly string[]) => {
-        const server = checkServerOptions(createProgram(), args, host);
-        return async () => (server === undefined ? [] : findMissing(server, host));
-      };
-      finish(await runInstall({ ...options, check }, host));
+      finish(await install(options));
     },
     async uninstall(options) {
       const { runUninstall } = await import("./commands/install/run-uninstall.ts");
@@ -138,8 +155,6 @@ export function addCommands(program: Command, context: CommandContext): Command 
   });
 
   program.commandsGroup("Turns and sessions:");
-  // A user who types the command gets the safe way without an option.
-  const sandboxedByDefault = (): Config => loadUserConfig(readServerValues(program, host.env), host, { sandbox: true });
   addRunCommands(program, {
     async run(options) {
       // Imported late, as it loads all that a server loads.

@@ -82,7 +82,7 @@ function formatShortHelp(program: Command, helper: Help): string {
 }
 
 const ENDING =
-  '"budgie COMMAND --help" has the options of a command, and "budgie serve --help" all those of the server. Exit codes: ' +
+  'Options: "budgie COMMAND --help"; of the server: "budgie serve --help". Exit codes: ' +
   "0 done, 1 failed, 2 wrong usage, 3 no engine or image, 130 interrupted.";
 
 function formatTerm(command: Command): string {

@@ -6,6 +6,21 @@ import type { GcOptions } from "./run-gc.ts";
 
 type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json" | "legacy">> & Pick<GcOptions, "olderThan">;
 
+type InitArguments = { readonly directory: string; readonly yes: boolean };
+
+/** Adds `budgie init`. */
+export function addInit(program: Command, run: (options: InitArguments) => Promise<void>): void {
+  program
+    .command("init")
+    .summary("set budgie up, up to a first answer")
+    .description(
+      "check engine, image and login, write a first agent, call it, and add budgie to your clients; does only what is missing",
+    )
+    .option("-C, --directory <dir>", "where the agent is called", ".")
+    .option("--yes", "answer every question with yes")
+    .action(({ directory, yes = false }: Partial<InitArguments>) => run({ directory: directory ?? ".", yes }));
+}
+
 /** Adds `budgie gc`, formerly `gc-volumes`. */
 export function addGc(program: Command, run: (options: GcOptions) => Promise<void>): void {
   program

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 
 /** The example of each command's help, without the name of the program. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
+  init: "init --yes",
   install: "install claude -- --sandbox",
   uninstall: "uninstall claude",
   "build-image": "build-image --with codex --tag budgie-codex:latest",

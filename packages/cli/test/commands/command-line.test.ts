@@ -78,7 +78,7 @@ describe("the command line", () => {
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
       expect(lines.length).toBeLessThanOrEqual(50);
       expect(lines.filter((line) => line.length > 80)).toEqual([]);
-      expect(stdout).toMatch(/^Set up:\n {2}install CLIENT +have an MCP client start budgie$/m);
+      expect(stdout).toMatch(/^Set up:\n {2}init +set budgie up, up to a first answer$/m);
     },
   );
 

@@ -19,7 +19,7 @@ export const CACHE_LABEL = "dev.budgie-cache.state";
 export const CACHE_BYTES = 5 * 1024 ** 3;
 
 /** The parts of a start that a cache depends on. */
-export type CacheRequest = {
+type CacheRequest = {
   readonly command: Pick<Command, "cache" | "env" | "isShortLogin" | "login">;
   readonly imageId: string;
   readonly options: Pick<StartOptions, "access" | "directory">;

@@ -1,0 +1,132 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { BudgieError, loadAgents, type Agent } from "@budgie/core";
+import { escapeForTerminal } from "@budgie/core/text";
+import { EXIT, type Host } from "@budgie/mcp-server";
+import { acceptAgents } from "@budgie/mcp-server/commands";
+import type { Config } from "./config/config.ts";
+import { isYes } from "./process/refuse-without-person.ts";
+import { createStyle } from "./terminal/style.ts";
+import { failureText, findingLines, isFailure, type Finding } from "./commands/doctor/finding.ts";
+import { inspectMachine } from "./commands/doctor/inspect-machine.ts";
+import { listSandboxFindings } from "./commands/doctor/list-sandbox-findings.ts";
+import { CLIENT_NAMES, CLIENTS, type ClientName } from "./commands/install/clients.ts";
+import { runAgent } from "./commands/run/run-agent.ts";
+import { runBuildImage } from "./commands/run-build-image.ts";
+
+export type InitOptions = {
+  /** Answer every question with yes */
+  readonly yes: boolean;
+  /** Directory of the call, relative to the current directory */
+  readonly directory: string;
+  /** Writes budgie into a client's configuration, with these options of the server, like `budgie install` */
+  readonly install: (client: ClientName, args: readonly string[]) => Promise<number>;
+};
+
+/**
+ * Runs `budgie init`: leads from an installed package to a first answer, in steps that each do only what is missing. Replaces nothing of the
+ * user's. Resolves to the exit code of the step that failed, or to 0.
+ */
+export async function runInit(config: Config, options: InitOptions, host: Host): Promise<number> {
+  const isReady = await prepareSandbox(config, options, host);
+  if (isReady !== EXIT.done) return isReady;
+  const agent = findAgent(config, host) ?? writeAgent(config, host);
+  const prompt = "Say in one sentence what is in this directory.";
+  const directory = resolve(host.cwd, options.directory);
+  say(host, "call", `budgie run ${agent} ${JSON.stringify(prompt)} -C ${JSON.stringify(directory)}`);
+  const called = await runAgent(config, { agent, prompt, directory, continue: false, json: false }, host);
+  return called === EXIT.done ? installClients(config, options, host) : called;
+}
+
+/** Checks engine, image and login, and builds the image if there is none. */
+async function prepareSandbox(config: Config, options: InitOptions, host: Host): Promise<number> {
+  const facts = await inspectMachine(config, host);
+  const isMissing = facts.engine.ok && !facts.image.ok;
+  if (
+    isMissing &&
+    (await agree(`There is no image "${config.sandboxImage}". Build it, which takes some minutes?`, options, host))
+  ) {
+    const { caFile, sandboxImage: tag } = config;
+    const build = { tag, caFile, buildArgs: [], context: undefined, presets: [], network: undefined };
+    const built = await runBuildImage(build, host);
+    return built === EXIT.done ? prepareSandbox(config, { ...options, yes: false }, host) : built;
+  }
+  const findings = listSandboxFindings(facts, config, host).filter(({ state }) => state !== "note");
+  const style = createStyle(host);
+  const needed = findings.filter(({ what }) => what !== "secrets");
+  host.stdout.write(
+    findingLines(
+      needed.filter((finding) => !isFailure(finding)),
+      style,
+      host.columns,
+    ),
+  );
+  if (!needed.some(isFailure)) return EXIT.done;
+  host.stdout.write(failureText(needed, style, host.columns));
+  host.stdout.write('\nThen run "budgie init" again.\n');
+  return facts.engine.ok && facts.image.ok ? EXIT.failed : EXIT.unready;
+}
+
+/** Returns the name of an agent that can be called; `undefined` if there is none. */
+function findAgent(config: Config, host: Host): string | undefined {
+  const names = acceptAgents(loadAgents(config).agents, config)
+    .agents.filter(isKiros)
+    .map(({ name }) => name);
+  if (names.length > 0) say(host, "agent", `${names.join(", ")}, in "${config.agentsDir}"`);
+  return names.find((name) => name === FIRST_AGENT.name) ?? names[0];
+}
+
+function isKiros({ program, remote }: Agent): boolean {
+  return program === undefined && remote === undefined;
+}
+
+/** The agent of somebody who has none. The README has it too. */
+const FIRST_AGENT = {
+  name: "code-reviewer",
+  description: "sub-agent: Reviews code for bugs",
+  tools: ["fs_read", "fs_write"],
+  allowedTools: ["fs_read", "fs_write"],
+} as const;
+
+function writeAgent({ agentsDir }: Config, host: Host): string {
+  const file = join(agentsDir, `${FIRST_AGENT.name}.json`);
+  mkdirSync(agentsDir, { recursive: true });
+  if (existsSync(file)) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      `"${file}" is there, and is no agent that can be called: "budgie agents check" says why. Correct it, or write another.`,
+    );
+  }
+  writeFileSync(file, `${JSON.stringify(FIRST_AGENT, undefined, 2)}\n`, { flag: "wx" });
+  say(host, "agent", `wrote "${file}", your first: it reviews code`);
+  return FIRST_AGENT.name;
+}
+
+/** Offers to write budgie into the configuration of each client that is used here. */
+async function installClients({ allowRoot }: Config, options: InitOptions, host: Host): Promise<number> {
+  const args = allowRoot.flatMap((root) => ["--allow-root", root]);
+  const used = CLIENT_NAMES.filter((name) => existsSync(CLIENTS[name].toUserFile(host)));
+  if (used.length === 0) {
+    say(host, "client", `found none: "budgie install CLIENT" writes budgie into one of ${CLIENT_NAMES.join(", ")}`);
+  }
+  for (const name of used) {
+    const agreed = await agree(`May ${CLIENTS[name].title} start budgie?`, options, host);
+    if (!agreed) say(host, "client", `left ${CLIENTS[name].title} alone: "budgie install ${name}" adds budgie`);
+    const installed = agreed ? await options.install(name, args) : EXIT.done;
+    if (installed !== EXIT.done) return installed;
+  }
+  return EXIT.done;
+}
+
+/** Asks a person; without a terminal nobody agrees. */
+async function agree(question: string, { yes }: InitOptions, host: Host): Promise<boolean> {
+  if (yes) return true;
+  if (!host.stdinIsTerminal || host.columns === undefined) return false;
+  host.stdout.write(`${escapeForTerminal(question)} [y/N] `);
+  return isYes(host);
+}
+
+function say(host: Host, what: string, text: string): void {
+  const finding: Finding = { state: "ok", what, text: escapeForTerminal(text) };
+  host.stdout.write(findingLines([finding], createStyle(host), host.columns));
+}
