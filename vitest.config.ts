@@ -136,6 +136,8 @@ export default defineConfig({
           globalSetup,
           include: [escape],
           ...onEngine,
+          // A control lets each attack of a claim through, which takes minutes on a loaded machine.
+          testTimeout: 300_000,
         },
       },
       {

@@ -53,8 +53,10 @@ export function createCaches(engine: Engine, { mostBytes = CACHE_BYTES, ...place
     const print = (script: string, user = place.user): Promise<string> =>
       printInImage(engine, { ...place, user, command: ["/bin/sh", "-c", script], mounts: [mount], limitMs: LIMIT_MS });
     if (await isThere(engine, name, labels)) {
-      // Its files belong to the sandboxes' user. Without `du` its size is unknown.
-      const kibibytes = /^\d+/.exec(await print(`du -sk ${CACHE_FOLDER}`))?.[0];
+      // Its files belong to the sandboxes' user. An agent may have left more of them than can be counted in time.
+      const said = await print(`du -sk ${CACHE_FOLDER}`).catch(() => String(Infinity));
+      const kibibytes = /^(?:\d+|Infinity)/.exec(said)?.[0];
+      // An image without `du` says nothing.
       if (Number(kibibytes ?? 0) * 1024 <= mostBytes) return;
       if (!(await removeUnused(engine, name))) return;
     }
