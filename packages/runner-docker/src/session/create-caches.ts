@@ -15,7 +15,7 @@ import { printInImage, type Printing } from "../image/print-in-image.ts";
 /** The label of caches: the state directory whose budgies use them. */
 export const CACHE_LABEL = "dev.budgie-cache.state";
 
-/** A cache above this size is emptied before its next use. */
+/** Limit of a cache. One above it is emptied, and not used before that. */
 export const CACHE_BYTES = 5 * 1024 ** 3;
 
 /** The parts of a start that a cache depends on. */
@@ -25,7 +25,7 @@ type CacheRequest = {
   readonly options: Pick<StartOptions, "access" | "directory">;
 };
 
-/** Opens the cache of a start: returns the mount of its volume, or `undefined` if the command has no cache. */
+/** Opens the cache of a start: returns the mount of its volume, or `undefined` if the command has none, or that is full and in use. */
 export type OpenCache = (request: CacheRequest) => Promise<VolumeMount | undefined>;
 
 type CachesOptions = Omit<Printing, "command" | "limitMs" | "mounts" | "path"> & {
@@ -38,10 +38,11 @@ type CachesOptions = Omit<Printing, "command" | "limitMs" | "mounts" | "path"> &
  * gets what another left.
  */
 export function createCaches(engine: Engine, { mostBytes = CACHE_BYTES, ...place }: CachesOptions): OpenCache {
-  const prepared = new Map<string, Promise<void>>();
+  const prepared = new Map<string, { readonly isUsable: Promise<boolean>; readonly sinceMs: number }>();
   const labels = { [CACHE_LABEL]: toStateLabel(place.stateDir) };
 
-  async function prepare(name: string): Promise<void> {
+  /** Returns true if a session may use it now: one that is too large, and in use, is left alone. */
+  async function prepare(name: string): Promise<boolean> {
     const mount = {
       type: "volume",
       source: name,
@@ -57,12 +58,13 @@ export function createCaches(engine: Engine, { mostBytes = CACHE_BYTES, ...place
       const said = await print(`du -sk ${CACHE_FOLDER}`).catch(() => String(Infinity));
       const kibibytes = /^(?:\d+|Infinity)/.exec(said)?.[0];
       // An image without `du` says nothing.
-      if (Number(kibibytes ?? 0) * 1024 <= mostBytes) return;
-      if (!(await removeUnused(engine, name))) return;
+      if (Number(kibibytes ?? 0) * 1024 <= mostBytes) return true;
+      if (!(await removeUnused(engine, name))) return false;
     }
     await engine.docker.createVolume({ Name: name, Labels: labels, ...timeLimit() });
     // Root may open its folder to the user, and has no right to give it away.
     await print(`chmod 1777 ${CACHE_FOLDER}`, { uid: 0, gid: 0 });
+    return true;
   }
 
   return async ({ command, imageId, options }) => {
@@ -72,18 +74,22 @@ export function createCaches(engine: Engine, { mostBytes = CACHE_BYTES, ...place
     const { env, isShortLogin = false, login = "" } = command;
     const parts = [directory, imageId, access.egress, cache.trust, login, isShortLogin, Object.keys(env).toSorted()];
     const name = `budgie-cache-${hash([place.user.uid, labels, ...parts])}`;
-    if (!(await isThere(engine, name, labels))) prepared.delete(name);
-    const ready = prepared.get(name) ?? prepare(name);
-    prepared.set(name, ready);
-    ready.catch(() => prepared.delete(name));
-    await ready;
+    // Before it exists, so that no garbage collection takes it for an unused one.
     noteUse(place.stateDir, name, directory);
+    const known = prepared.get(name);
+    const isKnown = known !== undefined && Date.now() - known.sinceMs < RECHECK_MS;
+    const isUsable = isKnown && (await isThere(engine, name, labels)) ? known.isUsable : prepare(name);
+    if (isUsable !== known?.isUsable) prepared.set(name, { isUsable, sinceMs: Date.now() });
+    isUsable.catch(() => prepared.delete(name));
+    if (!(await isUsable)) return undefined;
     const isReadOnly = access.workspace === "ro";
     return { type: "volume", source: name, target: CACHE_FOLDER, isReadOnly, labels, noCopy: true };
   };
 }
 
 const LIMIT_MS = 2 * 60_000;
+// An agent may have filled it meanwhile.
+const RECHECK_MS = 5 * 60_000;
 
 /** The folder with a file for each cache: its directory, and the time of its last use. */
 export function cachesFolder(stateDir: string): string {

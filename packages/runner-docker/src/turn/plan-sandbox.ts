@@ -114,7 +114,7 @@ function toBody(request: SandboxRequest, { cache, held, image, programs }: BodyP
     user,
     extraGroups: listExtraGroups(held.workspace.gid, user, callerGroups),
     mounts: [...mounts, ...coverVolumes(image.volumes, mounts)],
-    variables: buildImageVariables(image, context.image, { programs, tools: command.cache?.tools }),
+    variables: buildImageVariables(image, context.image, { programs, tools: cache && command.cache?.tools }),
     workspacePath: held.workspacePath,
     network: network.mode,
     forwarder: network.forwarder?.command,

@@ -14,9 +14,13 @@ import { buildImage } from "../image/build-image.ts";
 const place = createDockerPlace();
 const home = process.env["HOME"] ?? "/root";
 afterAll(async () => {
-  for (const name of await listCaches()) await (await testEngine()).getVolume(name).remove();
+  await removeCaches();
   await place[Symbol.asyncDispose]();
 });
+
+async function removeCaches(): Promise<void> {
+  for (const name of await listCaches()) await (await testEngine()).getVolume(name).remove();
+}
 
 async function listCaches(): Promise<readonly string[]> {
   const label = [`${CACHE_LABEL}=${toStateLabel(place.stateDir)}`];
@@ -36,6 +40,23 @@ async function runAnew(script: string, { command = {}, options = {} }: Start = {
   await runner.close();
   await owner.release();
   return { stdout, stderr, exit };
+}
+
+/** Keeps a container with the cache of a later start. */
+async function useCache() {
+  const [name = ""] = await listCaches();
+  const container = await (
+    await testEngine()
+  ).createContainer({
+    Image: BASE_IMAGE,
+    HostConfig: { Binds: [`${name}:/cache`], NetworkMode: "none" },
+  });
+  let isThere = true;
+  const end = async (): Promise<void> => {
+    if (isThere) await container.remove();
+    isThere = false;
+  };
+  return { end, [Symbol.asyncDispose]: end };
 }
 
 const LOOK = "cat /cache/npm/left 2>/dev/null || echo nothing";
@@ -98,17 +119,23 @@ describe("a cache", () => {
         imageId: image.id,
         options: { directory: place.workspace },
       });
+    await removeCaches();
     await runAnew("mkdir -p /cache/npm; head -c 2M /dev/zero >/cache/npm/left");
 
     await open(4 * 2 ** 20);
     const kept = await runAnew("du -k /cache/npm/left | cut -f1");
+    await using container = await useCache();
+    const used = await open(2 ** 20);
+    await container.end();
     await open(2 ** 20);
 
     expect(kept.stdout).toBe("2048\n");
+    expect(used).toBeUndefined();
     expect((await runAnew(LOOK)).stdout).toBe("nothing\n");
   });
 
   it("stays while its directory is used, and goes with budgie gc then", async () => {
+    await removeCaches();
     const gone = join(place.root, "gone");
     mkdirSync(gone);
     await runAnew("mkdir -p /cache/npm; echo downloaded >/cache/npm/left", { options: { directory: gone } });

@@ -51,7 +51,7 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
   const first = opening?.then((places) => places && measure(places, over.signal)).catch(() => undefined);
   const watching = watch().catch(() => undefined);
   let { heldBytes } = limit;
-  const mostBytes = limit.bytes + (limit.cacheBytes ?? 0);
+  const mostCached = limit.cacheBytes ?? 0;
   let takenBytes: number | undefined;
   const beganMs = Date.now();
 
@@ -71,19 +71,24 @@ export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): Di
     if (!over.signal.aborted) limit.onReached();
   }
 
-  function isDue({ endedMs, size, space, tookMs }: Measured, used: number): boolean {
+  function isDue({ cached, endedMs, size, space, tookMs }: Measured, used: number): boolean {
     const grown = used - space.used;
+    const left = Math.min(limit.bytes - size.bytes, cached === undefined ? Infinity : mostCached - cached.bytes);
     // Large growth is measured without a pause.
-    if (grown > Math.max(mostBytes - size.bytes, mostBytes / 8)) return true;
+    if (grown > Math.max(left, limit.bytes / 8)) return true;
     const restedMs = performance.now() - endedMs;
     if (restedMs < REST * tookMs) return false;
-    return size.bytes + grown > mostBytes || restedMs > LONGEST_UNMEASURED_MS;
+    return grown > left || restedMs > LONGEST_UNMEASURED_MS;
   }
 
-  /** Returns true if the home exceeds its limit. If some files could not be counted, growth of the whole disk counts as the home's. */
-  function isAbove({ size, space }: Measured, before: Measured): boolean {
-    const uncounted = size.isPartial ? Math.max(0, space.used - before.space.used) : 0;
-    return size.bytes + uncounted > mostBytes;
+  /**
+   * Returns true if the home or the cache exceeds its limit. If some files could not be counted, growth of the whole disk counts as the
+   * home's.
+   */
+  function isAbove({ cached, size, space }: Measured, before: Measured): boolean {
+    const isPartial = size.isPartial || cached?.isPartial === true;
+    const uncounted = isPartial ? Math.max(0, space.used - before.space.used) : 0;
+    return size.bytes + uncounted > limit.bytes || (cached?.bytes ?? 0) > mostCached;
   }
 
   async function end(): Promise<DiskReport | undefined> {
@@ -119,7 +124,7 @@ async function openPlaces({ path }: ContainerRoot, { cacheBytes, workspacePath }
   try {
     const workspace = await openFolder(path + workspacePath);
     const proc = await openFolder(`${path}/proc`).catch(() => undefined);
-    const cache = cacheBytes === undefined ? undefined : await openFolder(path + CACHE_FOLDER);
+    const cache = cacheBytes === undefined ? undefined : await openFolder(path + CACHE_FOLDER).catch(() => undefined);
     const workspaceInHome = isWithin(workspacePath, "/home") ? relative("/home", workspacePath) : undefined;
     return { home, workspace, workspaceInHome, cache, proc };
   } catch (error) {
@@ -151,8 +156,10 @@ function isFull({ free }: Pick<Space, "free">, { free: before }: Pick<Space, "fr
 }
 
 type Measured = {
-  /** Size of the home and the cache */
+  /** Size of the home */
   readonly size: FolderSize;
+  /** Size of the cache; `undefined` if there is none */
+  readonly cached: FolderSize | undefined;
   /** Free and used space of the home's disk, before the count */
   readonly space: Space;
   readonly workspace: Space;
@@ -165,9 +172,9 @@ async function measure(places: Places, signal: AbortSignal): Promise<Measured> {
   const began = performance.now();
   const spaces = await Promise.all([readSpace(home), readSpace(workspace)]);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(MEASURING_LIMIT_MS)]);
-  const parts = await Promise.all([
+  const [cached, ...parts] = await Promise.all([
+    cache && measureFolder({ folder: cache }, limit),
     measureFolder({ folder: home, without: workspaceInHome }, limit),
-    ...(cache === undefined ? [] : [measureFolder({ folder: cache }, limit)]),
     ...(proc === undefined ? [] : [measureUnlinked(proc, (await home.stat()).dev, limit)]),
   ]);
   const size = {
@@ -175,7 +182,7 @@ async function measure(places: Places, signal: AbortSignal): Promise<Measured> {
     isPartial: parts.some((part) => part.isPartial),
   };
   const endedMs = performance.now();
-  return { size, space: spaces[0], workspace: spaces[1], tookMs: endedMs - began, endedMs };
+  return { size, cached, space: spaces[0], workspace: spaces[1], tookMs: endedMs - began, endedMs };
 }
 
 async function reportGrowth(

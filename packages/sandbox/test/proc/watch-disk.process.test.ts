@@ -45,7 +45,7 @@ describe("watchDisk", () => {
     expect(onReached).toHaveBeenCalledOnce();
   });
 
-  it("counts a cache beside the home, which may take space of its own", async () => {
+  it("counts a cache beside the home, each by its own limit", async () => {
     const { path, root, write } = createPlace();
     mkdirSync(join(path, "cache"));
     const onReached = vi.fn();
@@ -53,14 +53,15 @@ describe("watchDisk", () => {
     const report = watchDisk(root, { workspacePath: "/workspace", ...limits, onReached });
     await report.ready;
 
-    write("cache/first", 24);
-    await report.take();
+    write("cache/first", 12);
+    write("home/agent/first", 12);
+    await new Promise((resolve) => setTimeout(resolve, 3000));
     expect(onReached).not.toHaveBeenCalled();
     write("cache/second", 12);
     await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
 
     // The report is on the home alone.
-    expect((await report.end())?.homeBytes).toBeLessThan(MIB);
+    expect(Math.round(((await report.end())?.homeBytes ?? 0) / MIB)).toBe(12);
   });
 
   it("reports on a container that ends once the watch is ready", async () => {
