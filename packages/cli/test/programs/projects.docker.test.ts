@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createCertificateAuthority, installKiroCli } from "@budgie/testkit";
-import { openEngine, removePrograms } from "../helpers/engine.ts";
+import { openEngine, removePrograms, removeStages } from "../helpers/engine.ts";
 import { createNpmRegistry } from "../helpers/npm-registry.ts";
 import { createPythonIndex, WHEEL } from "../fixtures/python-index.ts";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables, toText, type BudgieUser } from "../helpers/start-budgie.ts";
@@ -54,6 +54,7 @@ const PYTHON: Files = {
 };
 
 let user: BudgieUser;
+let printed = "";
 beforeAll(async () => {
   user = await createBudgieUser();
   writeFileSync(join(user.host.home, ".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.com\n");
@@ -67,6 +68,7 @@ beforeAll(async () => {
     ["build-image", "--tag", OWN_IMAGE, "--context", context, "--network", "none", ...args],
     toEngineVariables(),
   );
+  printed = built.stdout;
   expect(built).toMatchObject({ exitCode: 0, stderr: "" });
 });
 afterAll(async () => {
@@ -74,6 +76,7 @@ afterAll(async () => {
   await user?.[Symbol.asyncDispose]();
   await removePrograms(OWN_IMAGE);
   await (await openEngine()).getImage(OWN_IMAGE).remove({ force: true });
+  await removeStages(printed);
 });
 
 /** Removes the caches as their user would. */
@@ -127,14 +130,12 @@ async function work(
     const result = await budgie.ask("shell-worker", { directory, prompt: "[[run: sh check.sh 2>&1]]" });
     return toText(result);
   } finally {
-    await budgie.client.close();
-    await budgie.ended;
+    await budgie.client.close().then(() => budgie.ended);
   }
 }
 
-function expectCommit(directory: string): void {
+const expectCommit = (directory: string): void =>
   expect(git(directory, "log", "-1", "--format=%an <%ae> %s %D")).toBe("Ada <ada@example.com> Checked HEAD -> work\n");
-}
 
 describe("an agent runs a project's tests in an image without budgie's programs, and commits in a worktree", () => {
   it("of Go", async () => {

@@ -67,24 +67,32 @@ export function createCaches(engine: Engine, { mostBytes = CACHE_BYTES, ...place
     return true;
   }
 
+  async function prepareOnce(name: string): Promise<boolean> {
+    const known = prepared.get(name);
+    const isFresh = known !== undefined && Date.now() - known.sinceMs < RECHECK_MS;
+    if (isFresh && (await isThere(engine, name, labels))) return known.isUsable;
+    const isUsable = prepare(name);
+    prepared.set(name, { isUsable, sinceMs: Date.now() });
+    isUsable.catch(() => prepared.delete(name));
+    return isUsable;
+  }
+
   return async ({ command, imageId, options }) => {
     const { cache } = command;
     if (cache === undefined || cache.tools.length === 0) return undefined;
     const { access = DEFAULT_ACCESS, directory } = options;
-    const { env, isShortLogin = false, login = "" } = command;
-    const parts = [directory, imageId, access.egress, cache.trust, login, isShortLogin, Object.keys(env).toSorted()];
-    const name = `budgie-cache-${hash([place.user.uid, labels, ...parts])}`;
+    const name = `budgie-cache-${hash([place.user.uid, labels, directory, imageId, access.egress, cache.trust, ...listTrust(command)])}`;
     // Before it exists, so that no garbage collection takes it for an unused one.
     noteUse(place.stateDir, name, directory);
-    const known = prepared.get(name);
-    const isKnown = known !== undefined && Date.now() - known.sinceMs < RECHECK_MS;
-    const isUsable = isKnown && (await isThere(engine, name, labels)) ? known.isUsable : prepare(name);
-    if (isUsable !== known?.isUsable) prepared.set(name, { isUsable, sinceMs: Date.now() });
-    isUsable.catch(() => prepared.delete(name));
-    if (!(await isUsable)) return undefined;
+    if (!(await prepareOnce(name))) return undefined;
     const isReadOnly = access.workspace === "ro";
     return { type: "volume", source: name, target: CACHE_FOLDER, isReadOnly, labels, noCopy: true };
   };
+}
+
+/** Lists what an agent of a command may see of its user. */
+function listTrust({ env, isShortLogin = false, login = "" }: CacheRequest["command"]): readonly unknown[] {
+  return [login, isShortLogin, Object.keys(env).toSorted()];
 }
 
 const LIMIT_MS = 2 * 60_000;

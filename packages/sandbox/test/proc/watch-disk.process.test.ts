@@ -49,18 +49,15 @@ describe("watchDisk", () => {
     const { path, root, write } = createPlace();
     mkdirSync(join(path, "cache"));
     const onReached = vi.fn();
-    const limits = { bytes: 16 * MIB, cacheBytes: 16 * MIB, heldBytes: 0 };
-    const report = watchDisk(root, { workspacePath: "/workspace", ...limits, onReached });
+    const limits = { workspacePath: "/workspace", bytes: 16 * MIB, cacheBytes: 16 * MIB, heldBytes: 0 };
+    const report = watchDisk(root, { ...limits, onReached });
     await report.ready;
-
-    write("cache/first", 12);
-    write("home/agent/first", 12);
+    for (const name of ["cache/first", "home/agent/first"]) write(name, 12);
     await new Promise((resolve) => setTimeout(resolve, 3000));
     expect(onReached).not.toHaveBeenCalled();
     write("cache/second", 12);
     await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
 
-    // The report is on the home alone.
     expect(Math.round(((await report.end())?.homeBytes ?? 0) / MIB)).toBe(12);
   });
 
