@@ -55,7 +55,7 @@ describe("watchDisk", () => {
     for (const name of ["cache/first", "home/agent/first"]) write(name, 12);
     await new Promise((resolve) => setTimeout(resolve, 3000));
     expect(onReached).not.toHaveBeenCalled();
-    write("cache/second", 12);
+    write("cache/second", 96);
     await vi.waitFor(() => expect(onReached).toHaveBeenCalledOnce(), 30_000);
 
     expect(Math.round(((await report.end())?.homeBytes ?? 0) / MIB)).toBe(12);
