@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createCertificateAuthority, installKiroCli } from "@budgie/testkit";
-import { openEngine, removePrograms, removeStages } from "../helpers/engine.ts";
+import { removeStages } from "../../../runner-docker/test/image/build-image.ts";
+import { openEngine, removePrograms } from "../helpers/engine.ts";
 import { createNpmRegistry } from "../helpers/npm-registry.ts";
 import { createPythonIndex, WHEEL } from "../fixtures/python-index.ts";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables, toText, type BudgieUser } from "../helpers/start-budgie.ts";
@@ -63,6 +64,8 @@ beforeAll(async () => {
   for (const file of ["Dockerfile.sandbox", "docker/entrypoint.sh"])
     copyFileSync(join(ROOT, file), join(context, file));
   await installKiroCli(join(context, "docker/kiro-cli"));
+  // Tests of Dockerfile.sandbox read what its steps print, which steps that an engine has already run do not.
+  writeFileSync(join(context, "docker/kiro-cli/of-projects"), "");
   const args = ["KIRO_CLI=context", `BASE_IMAGE=${BASE_IMAGE}`, "TOOLS="].flatMap((arg) => ["--build-arg", arg]);
   const built = await user.run(
     ["build-image", "--tag", OWN_IMAGE, "--context", context, "--network", "none", ...args],
