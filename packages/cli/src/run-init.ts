@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { BudgieError, loadAgents, type Agent } from "@budgie/core";
+import { BudgieError, loadAgents } from "@budgie/core";
+import { isKiros } from "@budgie/core/agents";
 import { escapeForTerminal } from "@budgie/core/text";
 import { EXIT, type Host } from "@budgie/mcp-server";
 import { acceptAgents } from "@budgie/mcp-server/commands";
 import type { Config } from "./config/config.ts";
-import { isYes } from "./process/refuse-without-person.ts";
+import { hasPerson, isYes } from "./process/refuse-without-person.ts";
 import { createStyle } from "./terminal/style.ts";
 import { failureText, findingLines, isFailure, type Finding } from "./commands/doctor/finding.ts";
 import { inspectMachine } from "./commands/doctor/inspect-machine.ts";
@@ -51,18 +52,12 @@ async function prepareSandbox(config: Config, options: InitOptions, host: Host):
     const built = await runBuildImage(build, host);
     return built === EXIT.done ? prepareSandbox(config, { ...options, yes: false }, host) : built;
   }
-  const findings = listSandboxFindings(facts, config, host).filter(({ state }) => state !== "note");
+  const findings = listSandboxFindings(facts, config, host).filter(({ what }) => what !== "secrets");
   const style = createStyle(host);
-  const needed = findings.filter(({ what }) => what !== "secrets");
-  host.stdout.write(
-    findingLines(
-      needed.filter((finding) => !isFailure(finding)),
-      style,
-      host.columns,
-    ),
-  );
-  if (!needed.some(isFailure)) return EXIT.done;
-  host.stdout.write(failureText(needed, style, host.columns));
+  const sound = findings.filter(({ state }) => state === "ok");
+  host.stdout.write(findingLines(sound, style, host.columns));
+  if (!findings.some(isFailure)) return EXIT.done;
+  host.stdout.write(failureText(findings, style, host.columns));
   host.stdout.write('\nThen run "budgie init" again.\n');
   return facts.engine.ok && facts.image.ok ? EXIT.failed : EXIT.unready;
 }
@@ -74,10 +69,6 @@ function findAgent(config: Config, host: Host): string | undefined {
     .map(({ name }) => name);
   if (names.length > 0) say(host, "agent", `${names.join(", ")}, in "${config.agentsDir}"`);
   return names.find((name) => name === FIRST_AGENT.name) ?? names[0];
-}
-
-function isKiros({ program, remote }: Agent): boolean {
-  return program === undefined && remote === undefined;
 }
 
 /** The agent of somebody who has none. The README has it too. */
@@ -121,7 +112,7 @@ async function installClients({ allowRoot }: Config, options: InitOptions, host:
 /** Asks a person; without a terminal nobody agrees. */
 async function agree(question: string, { yes }: InitOptions, host: Host): Promise<boolean> {
   if (yes) return true;
-  if (!host.stdinIsTerminal || host.columns === undefined) return false;
+  if (!hasPerson(host)) return false;
   host.stdout.write(`${escapeForTerminal(question)} [y/N] `);
   return isYes(host);
 }

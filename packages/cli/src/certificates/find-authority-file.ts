@@ -18,7 +18,7 @@ const VARIABLES = [
   "AWS_CA_BUNDLE",
 ] as const;
 
-// Of Debian, of Fedora, and of macOS and Alpine
+// On Debian; on Fedora; on macOS and Alpine
 const SYSTEMS = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem"];
 
 /** Finds the first file that this machine's programs trust, and that `has` the authority: one that a variable names, or the system's. */

@@ -3,7 +3,7 @@ import type { Runner } from "@budgie/core";
 // The paths of Debian, Alpine and Arch, and of Fedora.
 const FILES = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"] as const;
 
-// Of a longer output only the beginning and the end are kept.
+// A longer output loses its middle.
 const PART_BYTES = 100_000;
 const PARTS = 3;
 

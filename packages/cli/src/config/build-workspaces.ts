@@ -24,7 +24,7 @@ function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): Works
   );
   if (!sandbox && unenforced !== undefined) throw needsSandbox(`"${key}.${unenforced}" in "${file}"`);
   const ceiling = { ...options.ceiling, ...widen(workspace, { ...options, key }) };
-  // What a section says of an agent everywhere is no wish for more than this directory may have.
+  // A section of an agent for all directories must not ask for more than this directory may have.
   const sections = new Map([...options.sections].map(([name, section]) => [name, cap(section, limits)]));
   const { agents: general } = buildPolicies({ ...options, ceiling, sections });
   const own = [...agents].map(([name, { section }]): [string, Policy] => [

@@ -3,9 +3,14 @@ import { BudgieError } from "@budgie/core";
 import type { Host } from "@budgie/mcp-server";
 
 /** Throws `INPUT_INVALID` without a terminal, so that no agent, script or client can answer. `what` begins the message. */
-export function refuseWithoutPerson({ columns, stdinIsTerminal }: Host, what: string): void {
-  if (stdinIsTerminal && columns !== undefined) return;
+export function refuseWithoutPerson(host: Host, what: string): void {
+  if (hasPerson(host)) return;
   throw new BudgieError("INPUT_INVALID", `${what}: run this command at a terminal, without pipes.`);
+}
+
+/** Returns true if a person at a terminal can answer. */
+export function hasPerson({ columns, stdinIsTerminal }: Pick<Host, "columns" | "stdinIsTerminal">): boolean {
+  return stdinIsTerminal && columns !== undefined;
 }
 
 /** Resolves to true if the person answers yes. */

@@ -37,11 +37,3 @@ export async function removePrograms(image: string): Promise<void> {
   const { Volumes } = await docker.listVolumes({ filters: { label: [`dev.budgie-programs.image=${Id}`] } });
   for (const { Name } of Volumes) await docker.getVolume(Name).remove();
 }
-
-/** Removes what an engine without BuildKit keeps of the first stages of a build, by what the build printed. */
-export async function removeStages(printed: string): Promise<void> {
-  const docker = await openEngine();
-  const built = new Set([...printed.matchAll(/^ ---> ([0-9a-f]{12})$/gm)].map(([, id]) => id));
-  const unnamed = await docker.listImages({ filters: { dangling: ["true"] } });
-  for (const { Id } of unnamed.filter((image) => built.has(image.Id.slice(7, 19)))) await docker.getImage(Id).remove();
-}

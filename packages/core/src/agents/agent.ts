@@ -69,3 +69,8 @@ const PREFIX = /^\s*sub-agent:\s*/i;
 export function withoutSubAgentPrefix(description: string): string | undefined {
   return PREFIX.test(description) ? description.replace(PREFIX, "").trim() : undefined;
 }
+
+/** Returns true if Kiro runs an agent: it has no program of its own, and does not run elsewhere. */
+export function isKiros({ program, remote }: Pick<Agent, "program" | "remote">): boolean {
+  return program === undefined && remote === undefined;
+}

@@ -10,7 +10,7 @@ export {
 export { isGuardHook, listHideableHooks, listHooks, toTriggerKey, type AgentHook } from "./agent-hook.ts";
 export { beginsFrontmatter } from "./prompt-frontmatter.ts";
 export { allowsFileTools, forbids, hasRuleForAll, findEffect, type Capability } from "./capability.ts";
-export { AGENT_NAME, PLAIN_NAME, type AgentProgram, type RemoteAgent } from "./agent.ts";
+export { AGENT_NAME, isKiros, PLAIN_NAME, type AgentProgram, type RemoteAgent } from "./agent.ts";
 export { listKiroTools } from "./list-kiro-tools.ts";
 export { loadAgent, type LoadedAgent } from "./load-agent.ts";
 export type { AgentFolders, LoadedAgents } from "./load-agents.ts";

@@ -14,7 +14,7 @@ type Writable = {
   readonly link: string | undefined;
 };
 
-// What git obeys besides data. Of a worktree, `own` has only the first; all the rest is in the common folder, which is read-only.
+// The files and folders that git obeys, besides data. A worktree's `own` has only the first; the rest is in the common folder, which is read-only.
 const OBEYED = ["commondir", "config.worktree", "gitdir", "modules", "worktrees"];
 const OBEYED_IN_COMMON = ["config", "hooks", "info"];
 

@@ -8,17 +8,17 @@ export { splitHidden, type Cover, type CoverEntry, type Hidden, type HiddenPaths
 export { isWithin } from "./is-within.ts";
 export { isTooDeep, NESTING_FILE, NESTING_VARIABLES, nestingVariables, OUTERMOST, type Nesting } from "./nesting.ts";
 export {
+  CACHE_TOOLS,
   DEFAULT_ACCESS,
   chooseDefaultLimits,
   narrowPolicy,
   listSandboxOnly,
   type Access,
+  type CacheTool,
   type Limits,
   type Loosening,
   type Policy,
   type Tightening,
-  CACHE_TOOLS,
-  type CacheTool,
 } from "./policy.ts";
 export { ALL_HIDDEN_PATHS, KIRO_HIDDEN_PATHS, PROGRAM_PATHS } from "./program-paths.ts";
 export type { AllowedRoot, GuardedPath, WorkspaceRules } from "./workspace-rules.ts";

@@ -14,7 +14,7 @@ function judgeText(text: string, lines: readonly string[]): readonly string[] {
       ? [`"# syntax=" names another program that would read it: leave that line out`]
       : []),
     ...(directive.includes("escape") ? [`"# escape=" changes how it is read: leave that line out`] : []),
-    // What a terminal does not show could be an instruction.
+    // A terminal does not show these, and they could be an instruction.
     ...(/[^\P{C}\t\n\r]|\r(?!\n)/u.test(text.replace(/^\uFEFF/, "")) ? ["it has invisible characters"] : []),
     ...(text.includes("\uFFFD") ? ["it is not UTF-8"] : []),
   ];

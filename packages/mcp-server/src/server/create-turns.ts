@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/core";
+import { isKiros } from "@budgie/core/agents";
 import { createByteBudget } from "@budgie/core/bounds";
 import type { Nesting } from "@budgie/core/policy";
 import { createOutputFiles } from "@budgie/core/protocol";
@@ -152,7 +153,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   function prepare(): void {
     if (runner.ahead === undefined) return;
     runner.ahead.prepare();
-    const hasKiros = catalog.agents().some(({ program, remote }) => program === undefined && remote === undefined);
+    const hasKiros = catalog.agents().some(isKiros);
     if (hasKiros) asking ??= setTimeout(() => void findFlags(), ASK_AFTER_MS).unref();
   }
 

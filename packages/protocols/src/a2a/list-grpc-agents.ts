@@ -36,7 +36,7 @@ export async function listGrpcAgents(backend: Backend): Promise<readonly KagentA
       else throw one.reason;
     }
   }
-  // Who may see some namespaces alone has the agents of those.
+  // A user who may see only some namespaces gets the agents of those.
   if (namespaces.length > 0 && refusals.length === namespaces.length) throw refusals[0];
   return found;
 }

@@ -55,3 +55,29 @@ function nameTaken(name: string): BudgieError {
     `The engine has a container "${name}" that is not this budgie's, so it stays. Remove it with "docker rm -f ${name}", and ask again.`,
   );
 }
+
+/** A volume that several budgies share, and the label by which they know it. */
+export type SharedVolume = {
+  readonly name: string;
+  readonly labels: Labels;
+  /** Its purpose, such as `as a cache` */
+  readonly purpose: string;
+};
+
+/** Finds a shared volume. Throws `RUNNER_UNAVAILABLE` if another program's has its name. */
+export async function findSharedVolume(
+  docker: Docker,
+  { labels, name, purpose }: SharedVolume,
+): Promise<Docker.VolumeInspectInfo | undefined> {
+  const found = (await docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing)) ?? undefined;
+  if (found === undefined || (isPlainVolume(found) && hasAll(found.Labels, labels))) return found;
+  throw new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The volume "${name}" is not one that budgie made ${purpose}. Remove it: "docker volume rm ${name}".`,
+  );
+}
+
+/** Returns true if a volume is a folder of the engine's own: another could be any folder. */
+export function isPlainVolume({ Driver, Options }: Pick<Docker.VolumeInspectInfo, "Driver" | "Options">): boolean {
+  return Driver === "local" && Object.keys(Options ?? {}).length === 0;
+}

@@ -1,7 +1,7 @@
 import { BudgieError } from "@budgie/core";
-import type { VolumeMount } from "@budgie/sandbox/mounts";
-import { ignoreMissing } from "../engine/to-budgie-error.ts";
+import { volumeMount, type VolumeMount } from "@budgie/sandbox/mounts";
 import type { Engine } from "../engine/engine.ts";
+import { findSharedVolume } from "../engine/find-own.ts";
 import { timeLimit } from "../engine/with-timeout.ts";
 import { PROGRAMS, type SandboxImage } from "./find-image.ts";
 import { printInImage, type Printing } from "./print-in-image.ts";
@@ -43,15 +43,15 @@ export function createFindPrograms(engine: Engine, filling: Filling): FindProgra
 async function ensurePrograms(engine: Engine, { image, ...filling }: Filling): Promise<VolumeMount> {
   const name = `budgie-programs-${image.id.replace("sha256:", "").slice(0, 12)}`;
   const labels = { [PROGRAMS_LABEL]: image.id };
-  await createOnce(engine, name, labels);
-  const mount = { type: "volume", source: name, labels, noCopy: true } as const;
+  const found = await findSharedVolume(engine.docker, { name, labels, purpose: "for the agents' programs" });
+  if (found === undefined) await engine.docker.createVolume({ Name: name, Labels: labels, ...timeLimit() });
   const command = ["/bin/sh", "-c", FILL] as const;
-  const mounts = [{ ...mount, target: FILLED, isReadOnly: false }];
+  const mounts = [volumeMount({ name, labels }, FILLED)];
   // Root, to whom the image's files belong. It has no capability.
   const user = { uid: 0, gid: 0 };
   const said = await printInImage(engine, { ...filling, image, user, command, mounts, limitMs: FILL_MS });
   if (!said.endsWith("filled\n")) throw notFilled(name, image);
-  return { ...mount, target: PROGRAMS, isReadOnly: true };
+  return { ...volumeMount({ name, labels }, PROGRAMS), isReadOnly: true };
 }
 
 const FILLED = "/programs";
@@ -68,18 +68,6 @@ if ! [ -e .complete ]; then
   : >.complete
 fi
 echo filled`;
-
-async function createOnce({ docker }: Engine, name: string, labels: Record<string, string>): Promise<void> {
-  const found = await docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing);
-  if (!found) return void (await docker.createVolume({ Name: name, Labels: labels, ...timeLimit() }));
-  // Another program's volume of that name could be any folder.
-  const isPlain = found.Driver === "local" && Object.keys(found.Options ?? {}).length === 0;
-  if (isPlain && found.Labels?.[PROGRAMS_LABEL] === labels[PROGRAMS_LABEL]) return;
-  throw new BudgieError(
-    "RUNNER_UNAVAILABLE",
-    `The volume "${name}" is not one that budgie made for the agents' programs. Remove it: "docker volume rm ${name}".`,
-  );
-}
 
 function notFilled(volume: string, { name }: SandboxImage): BudgieError {
   return new BudgieError(

@@ -3,7 +3,7 @@ import type { GcItem } from "@budgie/core";
 import { timeLimit } from "../engine/with-timeout.ts";
 import { OURS, parseLabels, type LabelFacts } from "../engine/to-labels.ts";
 import { removeContainer } from "../engine/remove-container.ts";
-import { removeVolume } from "./remove-volume.ts";
+import { removeVolume } from "../session/remove-volume.ts";
 
 /** A container or volume with budgie's labels. */
 export type LabelledThing = {

@@ -1,7 +1,7 @@
 import type Docker from "dockerode";
 import { isSessionId, findReasonToKeep, type GcItem, type GcPolicy } from "@budgie/core";
 import { timeLimit } from "../engine/with-timeout.ts";
-import { removeVolume } from "./remove-volume.ts";
+import { removeVolume } from "../session/remove-volume.ts";
 
 /** A volume that the original program, in Go, left on an engine. It may hold a whole login. */
 export type LegacyVolume = {

@@ -109,7 +109,7 @@ async function findBeside(
   image: SandboxImage,
   { programsOf, ...filling }: Beside,
 ): Promise<VolumeMount | undefined> {
-  if (programsOf === undefined || image.hasPrograms) return undefined;
+  if (programsOf === undefined || programsOf === image.name || image.hasPrograms) return undefined;
   return createFindPrograms(engine, { ...filling, image: await findImage(engine, programsOf) })(image);
 }
 

@@ -6,7 +6,7 @@ import { timeLimit } from "../engine/with-timeout.ts";
 import { toStateLabel } from "../image/build-project-image.ts";
 import { CACHE_LABEL, cachesFolder } from "../session/create-caches.ts";
 import { collect, type createReport } from "./collect-garbage.ts";
-import { removeVolume } from "./remove-volume.ts";
+import { removeVolume } from "../session/remove-volume.ts";
 
 const UNUSED_MS = 30 * 24 * 3_600_000;
 

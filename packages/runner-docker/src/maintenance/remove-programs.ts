@@ -3,7 +3,7 @@ import type { GcPolicy } from "@budgie/core";
 import { PROGRAMS_LABEL } from "../image/find-programs.ts";
 import { timeLimit } from "../engine/with-timeout.ts";
 import { collect, type createReport } from "./collect-garbage.ts";
-import { removeVolume } from "./remove-volume.ts";
+import { removeVolume } from "../session/remove-volume.ts";
 
 /** Removes the volumes with programs of images that are gone, or that no name leads to any more, unless a container uses them. */
 export async function removePrograms(

@@ -1,16 +1,17 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BudgieError, type Command, type StartOptions } from "@budgie/core";
+import type { Command, StartOptions } from "@budgie/core";
 import { DEFAULT_ACCESS } from "@budgie/core/policy";
-import type { VolumeMount } from "@budgie/sandbox/mounts";
+import { volumeMount, type VolumeMount } from "@budgie/sandbox/mounts";
 import { CACHE_FOLDER } from "@budgie/sandbox/profile";
 import type { Engine } from "../engine/engine.ts";
-import { ignoreMissing, statusOf } from "../engine/to-budgie-error.ts";
+import { findSharedVolume } from "../engine/find-own.ts";
 import { MADE_FOR_MOUNT } from "../engine/to-labels.ts";
 import { timeLimit } from "../engine/with-timeout.ts";
 import { toStateLabel } from "../image/build-project-image.ts";
 import { printInImage, type Printing } from "../image/print-in-image.ts";
+import { removeVolume } from "./remove-volume.ts";
 
 /** The label of caches: the state directory whose budgies use them. */
 export const CACHE_LABEL = "dev.budgie-cache.state";
@@ -41,25 +42,24 @@ export function createCaches(engine: Engine, { mostBytes = CACHE_BYTES, ...place
   const prepared = new Map<string, { readonly isUsable: Promise<boolean>; readonly sinceMs: number }>();
   const labels = { [CACHE_LABEL]: toStateLabel(place.stateDir) };
 
+  async function isThere(name: string): Promise<boolean> {
+    const found = await findSharedVolume(engine.docker, { name, labels, purpose: "as a cache" });
+    // The engine made it in place of one that was removed, and nobody but root can write there.
+    return found !== undefined && Object.keys(MADE_FOR_MOUNT).every((label) => found.Labels?.[label] === undefined);
+  }
+
   /** Returns true if a session may use it now: one that is too large, and in use, is left alone. */
   async function prepare(name: string): Promise<boolean> {
-    const mount = {
-      type: "volume",
-      source: name,
-      target: CACHE_FOLDER,
-      isReadOnly: false,
-      labels,
-      noCopy: true,
-    } as const;
+    const mounts = [volumeMount({ name, labels }, CACHE_FOLDER)];
     const print = (script: string, user = place.user): Promise<string> =>
-      printInImage(engine, { ...place, user, command: ["/bin/sh", "-c", script], mounts: [mount], limitMs: LIMIT_MS });
-    if (await isThere(engine, name, labels)) {
+      printInImage(engine, { ...place, user, command: ["/bin/sh", "-c", script], mounts, limitMs: LIMIT_MS });
+    if (await isThere(name)) {
       // Its files belong to the sandboxes' user. An agent may have left more of them than can be counted in time.
       const said = await print(`du -sk ${CACHE_FOLDER}`).catch(() => String(Infinity));
       const kibibytes = /^(?:\d+|Infinity)/.exec(said)?.[0];
       // An image without `du` says nothing.
       if (Number(kibibytes ?? 0) * 1024 <= mostBytes) return true;
-      if (!(await removeUnused(engine, name))) return false;
+      if ((await removeVolume(engine.docker.getVolume(name))) !== undefined) return false;
     }
     await engine.docker.createVolume({ Name: name, Labels: labels, ...timeLimit() });
     // Root may open its folder to the user, and has no right to give it away.
@@ -70,7 +70,7 @@ export function createCaches(engine: Engine, { mostBytes = CACHE_BYTES, ...place
   async function prepareOnce(name: string): Promise<boolean> {
     const known = prepared.get(name);
     const isFresh = known !== undefined && Date.now() - known.sinceMs < RECHECK_MS;
-    if (isFresh && (await isThere(engine, name, labels))) return known.isUsable;
+    if (isFresh && (await isThere(name))) return known.isUsable;
     const isUsable = prepare(name);
     prepared.set(name, { isUsable, sinceMs: Date.now() });
     isUsable.catch(() => prepared.delete(name));
@@ -85,8 +85,7 @@ export function createCaches(engine: Engine, { mostBytes = CACHE_BYTES, ...place
     // Before it exists, so that no garbage collection takes it for an unused one.
     noteUse(place.stateDir, name, directory);
     if (!(await prepareOnce(name))) return undefined;
-    const isReadOnly = access.workspace === "ro";
-    return { type: "volume", source: name, target: CACHE_FOLDER, isReadOnly, labels, noCopy: true };
+    return { ...volumeMount({ name, labels }, CACHE_FOLDER), isReadOnly: access.workspace === "ro" };
   };
 }
 
@@ -104,35 +103,9 @@ export function cachesFolder(stateDir: string): string {
   return join(stateDir, "caches");
 }
 
-/** Removes a volume. Returns false if a container uses it. */
-async function removeUnused({ docker }: Engine, name: string): Promise<boolean> {
-  try {
-    await docker.getVolume(name).remove(timeLimit());
-  } catch (error) {
-    if (statusOf(error) === 409) return false;
-    ignoreMissing(error);
-  }
-  return true;
-}
-
 function noteUse(stateDir: string, name: string, directory: string): void {
   mkdirSync(cachesFolder(stateDir), { recursive: true, mode: 0o700 });
   writeFileSync(join(cachesFolder(stateDir), name), directory, { mode: 0o600 });
-}
-
-/** Returns true if a cache is there. Throws `RUNNER_UNAVAILABLE` if its name is another program's volume, which could be any folder. */
-async function isThere({ docker }: Engine, name: string, labels: Readonly<Record<string, string>>): Promise<boolean> {
-  const found = await docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing);
-  if (!found) return false;
-  const isPlain = found.Driver === "local" && Object.keys(found.Options ?? {}).length === 0;
-  if (!isPlain || found.Labels?.[CACHE_LABEL] !== labels[CACHE_LABEL]) {
-    throw new BudgieError(
-      "RUNNER_UNAVAILABLE",
-      `The volume "${name}" is not one that budgie made as a cache. Remove it: "docker volume rm ${name}".`,
-    );
-  }
-  // The engine made it in place of one that was removed, and nobody but root can write there.
-  return Object.keys(MADE_FOR_MOUNT).every((label) => found.Labels?.[label] === undefined);
 }
 
 function hash(parts: readonly unknown[]): string {

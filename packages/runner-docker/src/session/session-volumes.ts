@@ -1,6 +1,7 @@
 import type Docker from "dockerode";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { Volume, Volumes } from "@budgie/sandbox/mounts";
+import { isPlainVolume } from "../engine/find-own.ts";
 import { timeLimit } from "../engine/with-timeout.ts";
 import { ignoreMissing } from "../engine/to-budgie-error.ts";
 import { createSessionContainer, type SessionContainer, type ContainerParts } from "./session-container.ts";
@@ -133,8 +134,7 @@ export async function findHome(docker: Docker, id: SessionId): Promise<LabelFact
     );
   }
   const facts = parseLabels(found.Labels);
-  const isPlain = found.Driver === "local" && Object.keys(found.Options ?? {}).length === 0;
-  if (facts.role === "home" && facts.session === id && isPlain && !facts.isMadeForMount) return facts;
+  if (facts.role === "home" && facts.session === id && isPlainVolume(found) && !facts.isMadeForMount) return facts;
   throw new BudgieError(
     "SESSION_NOT_FOUND",
     `The volume "${home}" is not one that budgie made for the session "${id}". Leave its id out to begin a new one.`,

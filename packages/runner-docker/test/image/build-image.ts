@@ -37,3 +37,11 @@ export async function buildImage(dockerfile: string, files: ContextFiles = {}): 
     },
   };
 }
+
+/** Removes what an engine without BuildKit keeps of the first stages of a build, by what the build printed. */
+export async function removeStages(printed: string): Promise<void> {
+  const docker = await testEngine();
+  const built = new Set([...printed.matchAll(/^ ---> ([0-9a-f]{12})$/gm)].map(([, id]) => id));
+  const unnamed = await docker.listImages({ filters: { dangling: ["true"] } });
+  for (const { Id } of unnamed.filter((image) => built.has(image.Id.slice(7, 19)))) await docker.getImage(Id).remove();
+}

@@ -2,12 +2,11 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type Docker from "dockerode";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { buildSandboxImage } from "@budgie/runner-docker";
 import { installKiroCli } from "@budgie/testkit";
-import { buildImage } from "./build-image.ts";
+import { buildImage, removeStages } from "./build-image.ts";
 import { BASE_IMAGE, createDockerPlace, run, testEngine, type DockerPlace } from "../helpers/docker-place.ts";
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
@@ -65,16 +64,9 @@ async function build(install: Install, base = BASE_IMAGE) {
     async [Symbol.asyncDispose]() {
       const docker = await testEngine();
       await docker.getImage(tag).remove({ force: true });
-      await removeStage(docker, lines);
+      await removeStages(lines.join("\n"));
     },
   };
-}
-
-/** Removes what an engine without BuildKit keeps of the first stage. */
-async function removeStage(docker: Docker, lines: readonly string[]): Promise<void> {
-  const built = new Set(lines.flatMap((line) => /^ ---> ([0-9a-f]{12})$/.exec(line)?.[1] ?? []));
-  const unnamed = await docker.listImages({ filters: { dangling: ["true"] } });
-  for (const { Id } of unnamed.filter((image) => built.has(image.Id.slice(7, 19)))) await docker.getImage(Id).remove();
 }
 
 // An archive may bring an owner along, and a mode that lets everyone write

@@ -15,7 +15,7 @@ beforeEach(async () => {
   const root = join(docker.root, `attack-${++count}`);
   git = createGitPlace(root);
   mark = join(root, "taken-over");
-  // What the user may have, and what makes a file that an agent writes count.
+  // A user may have set this. It makes git read a file that an agent writes.
   onHost(git.main, "config", "extensions.worktreeConfig", "true");
   for (const name of ["tree", "other"]) writeFileSync(join(git.main, ".git/worktrees", name, "config.worktree"), "");
   await allowCommits(git.submodule);

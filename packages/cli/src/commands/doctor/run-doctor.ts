@@ -1,7 +1,7 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { BudgieError, loadAgents, type Agent, type EgressPolicy } from "@budgie/core";
-import { listHideableHooks } from "@budgie/core/agents";
+import { isKiros, listHideableHooks } from "@budgie/core/agents";
 import type { LabOptions } from "@budgie/claims";
 import type { SandboxFacts } from "@budgie/runner-docker";
 import { findSqliteProblem } from "@budgie/store";
@@ -103,10 +103,6 @@ async function inspectKiros(
 
 function needsKiro(agents: readonly Agent[]): boolean {
   return agents.length === 0 || agents.some(isKiros);
-}
-
-function isKiros({ program, remote }: Agent): boolean {
-  return program === undefined && remote === undefined;
 }
 
 /** Returns the options of a lab whose target has the profile of a turn. */

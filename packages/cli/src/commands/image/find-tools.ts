@@ -47,7 +47,7 @@ function readTools(directory: string, file: string, read: (typeof READERS)[numbe
   }
 }
 
-// What is no plain version, such as "lts/*", would have to be looked up.
+// Plain versions only: others, such as "lts/*", would have to be looked up.
 const VERSION = /^(?:>=|[\^~=v])?v?(\d{1,4}(?:\.\d{1,4}){0,2})(?:\.x)?(?=[\s|<&,-]|$)/;
 
 function findVersion(name: ToolName, said: unknown): string | undefined {
