@@ -5,6 +5,9 @@ import type { Ran } from "../lab/collect.ts";
 
 const MIB = 1024 ** 2;
 
+// The kernel looks for memory to reclaim before it kills, for 12 s on an idle machine (200,000 files, cgroup v1).
+const KILL_LIMIT_MS = 120_000;
+
 // Every attack stops by itself, far beyond its limit and far below what would hurt a machine.
 export const RESOURCE_CLAIMS: readonly Claim[] = [
   {
@@ -82,7 +85,7 @@ function killed(memoryBytes?: number): ScriptOptions {
     const wasKilled = exit.signal === "SIGKILL" && exit.reason === undefined;
     return wasKilled ? { outcome: "held", detail: "it was killed" } : undefined;
   };
-  return { ...limitedTo(memoryBytes === undefined ? {} : { memoryBytes }), silent };
+  return { ...limitedTo(memoryBytes === undefined ? {} : { memoryBytes }), silent, limitMs: KILL_LIMIT_MS };
 }
 
 function forkBomb(): string {
