@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
-import { lstatSync, mkdirSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { BudgieError } from "@budgie/core";
-import { parseJson, readPlainFile, replaceFile } from "@budgie/core/text";
+import { parseJson, readPlainFile } from "@budgie/core/text";
 import type { McpServer } from "@budgie/mcp-manager";
 import type { ServerConfig } from "../config/server-config.ts";
 import { stateDirOption } from "../config/host-paths.ts";
+import { writeStateFile } from "../config/write-state-file.ts";
 import type { Host } from "../process/host.ts";
 import { toShellCommand } from "../process/to-shell-command.ts";
 import type { ServerPlace } from "./server-place.ts";
@@ -98,14 +98,7 @@ export function storePins(pins: readonly ServerPin[], { stateDir }: StateDir): v
   const isReplaced = (old: ServerPin): boolean =>
     pins.some(({ agent, server }) => agent === old.agent && server === old.server);
   const all = [...readPins({ stateDir }).filter((old) => !isReplaced(old)), ...pins];
-  const file = fileOf(stateDir);
-  try {
-    mkdirSync(join(stateDir, "mcp"), { recursive: true, mode: 0o700 });
-    replaceFile(file, JSON.stringify(all));
-  } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
-    throw new BudgieError("CONFIG_INVALID", `Cannot write "${file}": ${reason}.`, { cause });
-  }
+  writeStateFile(fileOf(stateDir), all);
 }
 
 function fileOf(stateDir: string): string {

@@ -1,8 +1,8 @@
-import { lstatSync, mkdirSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { BudgieError } from "@budgie/core";
-import { parseJson, readUnchecked, replaceFile } from "@budgie/core/text";
+import { parseJson, readUnchecked } from "@budgie/core/text";
+import { writeStateFile } from "../config/write-state-file.ts";
 
 /** The image that a directory asked for when a person at a terminal allowed it. */
 export type ImageApproval = z.infer<typeof approvalSchema>;
@@ -34,29 +34,18 @@ export function readImageApprovals({ stateDir }: StateDir): readonly ImageApprov
 
 /** Writes an approval in place of the directory's earlier one. Throws `CONFIG_INVALID` if that fails. */
 export function storeImageApproval(approval: ImageApproval, place: StateDir): void {
-  write([...without(approval.directory, place), approval], place);
+  writeStateFile(fileOf(place.stateDir), [...without(approval.directory, place), approval]);
 }
 
 /** Removes a directory's approval, and returns it; `undefined` if there was none. */
 export function removeImageApproval(directory: string, place: StateDir): ImageApproval | undefined {
   const found = readImageApprovals(place).find((one) => one.directory === directory);
-  if (found !== undefined) write(without(directory, place), place);
+  if (found !== undefined) writeStateFile(fileOf(place.stateDir), without(directory, place));
   return found;
 }
 
 function without(directory: string, place: StateDir): readonly ImageApproval[] {
   return readImageApprovals(place).filter((one) => one.directory !== directory);
-}
-
-function write(approvals: readonly ImageApproval[], { stateDir }: StateDir): void {
-  const file = fileOf(stateDir);
-  try {
-    mkdirSync(join(stateDir, "images"), { recursive: true, mode: 0o700 });
-    replaceFile(file, JSON.stringify(approvals));
-  } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
-    throw new BudgieError("CONFIG_INVALID", `Cannot write "${file}": ${reason}.`, { cause });
-  }
 }
 
 function fileOf(stateDir: string): string {

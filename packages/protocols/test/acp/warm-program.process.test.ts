@@ -7,6 +7,7 @@ import { createOwner, createRunTurn, type Reply } from "@budgie/core";
 import { createLocalRunner } from "@budgie/runner-local";
 import { isAlive } from "@budgie/testkit";
 import { createAcpProtocol } from "../../src/acp/index.ts";
+import { AGENT } from "./helpers/run.ts";
 
 const PROGRAM = fileURLToPath(new URL("fixtures/agent.mjs", import.meta.url));
 
@@ -66,14 +67,3 @@ function create(idleMs: number) {
     pids: () => readFileSync(join(folder, "said.pids"), "utf8").trimEnd().split("\n").map(Number),
   };
 }
-
-const AGENT = {
-  name: "coder",
-  description: "Codes.",
-  whenToUse: "",
-  file: "/nowhere/coder.json",
-  promptFile: undefined,
-  writesFiles: true,
-  model: undefined,
-  hasModel: false,
-};
