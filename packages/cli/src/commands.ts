@@ -161,6 +161,14 @@ export function addCommands(program: Command, context: CommandContext): Command 
       const { runAgent } = await import("./commands/run/run-agent.ts");
       finish(await runAgent(sandboxedByDefault(), options, host));
     },
+    async exec(options) {
+      const { execCommand } = await import("./commands/run/exec-command.ts");
+      finish(await execCommand(sandboxedByDefault(), options, host));
+    },
+    async shell(options) {
+      const { openShell } = await import("./commands/run/open-shell.ts");
+      finish(await openShell(sandboxedByDefault(), options, host));
+    },
     list: (options) => listLiveRuns(config(), options, host).then(finish),
     output: (options) => showOutput(config(), options, host).then(finish),
     stop: (ids) => stopRuns(config(), ids, host).then(finish),

@@ -16,7 +16,7 @@ export { createServerSandboxes, type ServerSandboxes } from "./agent-servers/ser
 export { createUserLogins } from "./agent-servers/user-logins.ts";
 export { acceptAgents } from "./agents/accept-agents.ts";
 export { findHiddenFiles } from "./agents/find-problems.ts";
-export { buildProgram } from "./agents/create-protocols.ts";
+export { buildProgram, createBuildCommand, type BuildCommand } from "./agents/create-protocols.ts";
 export { listVariables } from "./agents/fill-headers.ts";
 export { withKagentAgent, withKagentAgents } from "./agents/kagent-agents.ts";
 export { loadTools } from "./agents/load-tools.ts";

@@ -33,7 +33,7 @@ export { DEFAULT_MODEL, type ServerConfig } from "./config/server-config.ts";
 export type { NamingOptions, SoftDeadline, ToolMode } from "./config/naming-options.ts";
 export { withFlags } from "./config/with-flags.ts";
 export { EXIT, chooseExitCode } from "./process/choose-exit-code.ts";
-export type { Host } from "./process/host.ts";
+export type { Host, HostTerminal } from "./process/host.ts";
 export { createShutdown } from "./process/shutdown.ts";
 export { loadVersion } from "./process/load-version.ts";
 export { serve } from "./serve.ts";

@@ -32,6 +32,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "egress explain": "egress explain code-reviewer",
   "egress suggest": "egress suggest --last 5",
   run: 'run code-reviewer "Review the last commit" -C ~/code/app',
+  exec: "exec code-reviewer -- npm test",
+  shell: "shell code-reviewer -C ~/code/app",
   ps: "ps --json",
   logs: "logs --follow",
   stop: "stop 9a60c3de",

@@ -9,7 +9,7 @@ export function addHelpCommands(program: Command, showVersion: () => void): void
     .argument("[command...]", "a command, such as: runs ls")
     .description("show the help of a command")
     .action((words: readonly string[]) => words.reduce(requireSubcommand, program).outputHelp());
-  program.command("version").description("print the version").action(showVersion);
+  program.command("version", { hidden: true }).description("print the version").action(showVersion);
 }
 
 function requireSubcommand(parent: Command, name: string): Command {

@@ -42,7 +42,6 @@ export const agentOptions = {
     model: option(model.optional(), {
       help: `for agents whose prompt file names none; an agent's own, or ${DEFAULT_MODEL}, by default; "auto" leaves the choice to Kiro`,
       value: "<name>",
-      brief: "for agents that name none",
     }),
     trustAllTools: option(SWITCH.default(false), {
       help: "let agents use every tool they have, unasked",

@@ -14,7 +14,10 @@ export type Program = {
 };
 
 /** Runs budgie in this process. It gets no signals, and its exit ends its streams only. */
-export function runHere(argv: readonly string[], { env, home }: Pick<Host, "env" | "home">): Program {
+export function runHere(
+  argv: readonly string[],
+  { env, home, terminal }: Pick<Host, "env" | "home" | "terminal">,
+): Program {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const ended = new Promise<Ended>((resolve) => {
     function exit(exitCode: number): void {
@@ -26,7 +29,18 @@ export function runHere(argv: readonly string[], { env, home }: Pick<Host, "env"
       if (!stderr.writableEnded) stderr.write(`budgie: ${line}\n`);
     };
     const { platform } = process;
-    const host = { env, home, cwd: process.cwd(), platform, uid: process.getuid?.(), stdin, stdout, report, exit };
+    const host = {
+      env,
+      home,
+      cwd: process.cwd(),
+      platform,
+      uid: process.getuid?.(),
+      stdin,
+      terminal,
+      stdout,
+      report,
+      exit,
+    };
     void runProgram(argv, toSilentHost(host)).then(exit);
   });
   return { stdin, stdout, stderr, ended };

@@ -6,3 +6,4 @@ export { buildSummaryPrompt, buildTurnPrompt, type PromptFiles, type PromptPaths
 export type { OfferedServers, Protocol, ProtocolAnswer, ProtocolTurn } from "./protocol.ts";
 export { runToEnd, type Finished } from "./run-to-end.ts";
 export { TurnEvents, type TurnProgress } from "./turn-events.ts";
+export type { Terminal, TerminalSize } from "../runner/runner.ts";

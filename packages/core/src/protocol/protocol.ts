@@ -31,6 +31,7 @@ export type OfferedServers = {
 
 /** The answer to a prompt. */
 export type ProtocolAnswer = {
+  /** Empty only for a command whose output somebody else has got */
   readonly response: string;
   /** The file in the session's home that holds the whole answer; `undefined` if it came another way */
   readonly file: string | undefined;

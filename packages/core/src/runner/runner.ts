@@ -3,7 +3,7 @@ import type { HiddenPaths } from "../policy/hidden-paths.ts";
 import type { Access, CacheTool } from "../policy/policy.ts";
 import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
 import type { RequestListener } from "node:http";
-import type { Readable, Writable } from "node:stream";
+import type { Duplex, Readable, Writable } from "node:stream";
 import type { EgressReport } from "../egress.ts";
 import type { OwnerState } from "../owners/owner-state.ts";
 import type { SessionId } from "./session-id.ts";
@@ -205,6 +205,11 @@ export interface AgentProcess {
   readonly egress?: (() => Promise<EgressReport | undefined>) | undefined;
   /** Reports the disk use, with the growth since the last call, like `egress`; resolves to `undefined` if it cannot be measured */
   readonly disk?: (() => Promise<DiskReport | undefined>) | undefined;
+  /**
+   * Runs a program on a terminal of its own, with the process's image, files, network and limits, but the sandbox's own variables only. It
+   * ends with the process at the latest, and may begin a moment before its terminal has the size. Left out if the runner has no terminals
+   */
+  readonly openTerminal?: ((argv: Command["argv"], size: TerminalSize) => Promise<Terminal>) | undefined;
   /** Leaves it to the session's next start; left out if it ends with its turn */
   readonly standBy?: (() => void) | undefined;
   /**
@@ -213,6 +218,19 @@ export interface AgentProcess {
    */
   stop(reason: StopReason): Promise<void>;
 }
+
+/** A terminal's size in characters. */
+export type TerminalSize = { readonly columns: number; readonly rows: number };
+
+/** A terminal in a sandbox. */
+export type Terminal = {
+  /** Stream of what is typed and printed, which must be read; closed when the program has ended */
+  readonly stream: Duplex;
+  /** The program's exit code, once the stream is closed; `undefined` if the sandbox ended first. Never rejects */
+  readonly exitCode: Promise<number | undefined>;
+  /** Changes its size; never rejects */
+  resize(size: TerminalSize): Promise<void>;
+};
 
 export type StopReason = "timeout" | "cancelled" | "shutdown";
 

@@ -1,8 +1,10 @@
 import type { Agent, Command } from "@budgie/core";
 import { ALL_HIDDEN_PATHS } from "@budgie/core/policy";
-import type { OutputFiles, Protocol } from "@budgie/core/protocol";
+import { isKiros } from "@budgie/core/agents";
+import type { Protocol, ProtocolTurn } from "@budgie/core/protocol";
 import type { TurnDependencies } from "@budgie/core/turn";
 import {
+  buildOtherCommand,
   createKiroAcpProtocol,
   createKiroProtocol,
   listSharedProjections,
@@ -23,7 +25,7 @@ type Protocols = Required<Pick<TurnDependencies, "acp" | "protocol">> & {
   readonly a2a: Protocol;
 };
 
-export type ProtocolParts = Pick<KiroOptions, "findFlags"> & { readonly outputFiles: OutputFiles };
+export type ProtocolParts = Pick<KiroOptions, "findFlags" | "outputFiles">;
 
 /** Creates the protocols: Kiro's, ACP for agents with a program of their own, and A2A for those elsewhere. */
 export function createProtocols(config: ServerConfig, host: Host, parts: ProtocolParts): Protocols {
@@ -33,6 +35,18 @@ export function createProtocols(config: ServerConfig, host: Host, parts: Protoco
     acp: whenNeeded(() => loadAcp(config)),
     a2a: whenNeeded(() => loadA2a(host.env)),
   };
+}
+
+/** Builds a command that runs in place of a turn's agent: with the files, variables and login of its program. */
+export type BuildCommand = (turn: ProtocolTurn, argv: Command["argv"]) => Command;
+
+/** Creates the function that builds a person's commands. */
+export function createBuildCommand(config: ServerConfig, host: Host): BuildCommand {
+  const kiro = buildKiroOptions(config, host, {});
+  return (turn, argv) =>
+    isKiros(turn.agent)
+      ? buildOtherCommand(kiro, turn, argv)
+      : { ...buildProgram(turn.agent, turn.directory, config).command, argv };
 }
 
 /** Returns a protocol that is loaded with its first turn. */

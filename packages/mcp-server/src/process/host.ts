@@ -1,4 +1,14 @@
 import type { Readable, Writable } from "node:stream";
+import type { TerminalSize } from "@budgie/core/protocol";
+
+/** A person's terminal. */
+export type HostTerminal = {
+  readonly size: () => TerminalSize;
+  /** Passes every key on, Ctrl-C too, instead of whole lines */
+  readonly setRaw: (isRaw: boolean) => void;
+  /** Calls the listener after each change of the size, until the returned function is called */
+  readonly onResize: (listener: () => void) => () => void;
+};
 
 /** The environment of budgie's process. Only `main.ts` takes it from `process`. */
 export type Host = {
@@ -13,6 +23,8 @@ export type Host = {
   readonly stdin: Readable;
   /** True if a person types there */
   readonly stdinIsTerminal: boolean;
+  /** The terminal that is both stdin and stdout; left out if there is none */
+  readonly terminal?: HostTerminal | undefined;
   /** Carries only JSON-RPC if budgie is a server over stdio */
   readonly stdout: Writable;
   /** The terminal's width in characters; `undefined` when stdout is not one */

@@ -3,10 +3,10 @@ import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/co
 import { isKiros } from "@budgie/core/agents";
 import { createByteBudget } from "@budgie/core/bounds";
 import type { Nesting } from "@budgie/core/policy";
-import { createOutputFiles } from "@budgie/core/protocol";
+import { createOutputFiles, type Protocol } from "@budgie/core/protocol";
 import { createSessionStore, type RegisterEntry, type SessionStore } from "@budgie/core/sessions";
 import { escapeForTerminal } from "@budgie/core/text";
-import { createLeftWatch, formatLeft, fillLimits, type TextLimits } from "@budgie/core/turn";
+import { createLeftWatch, formatLeft, fillLimits, type TextLimits, type TurnDependencies } from "@budgie/core/turn";
 import { createFindKiroFlags } from "@budgie/protocols/kiro";
 import { createRunLog, createSessionRegister, type RunLogFile, type RegisterFile } from "@budgie/store";
 import { removeCopies } from "../agent-servers/write-shown-file.ts";
@@ -52,6 +52,8 @@ export type TurnsOptions = {
   readonly runner: Runner;
   /** The origin of new sessions; default a server */
   readonly origin?: RegisterEntry["origin"];
+  /** Takes the place of all agents, without their MCP servers; default: the agents themselves */
+  readonly protocol?: Protocol | undefined;
   /** Called with the problems of all agents; default `host.report` */
   readonly reportAgents?: (line: string) => void;
 };
@@ -82,7 +84,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
   const findFlags = createFindKiroFlags({ runner, binary: config.kiroBinary, stateDir });
-  const { a2a, acp, protocol } = createProtocols(config, host, { findFlags, outputFiles });
+  const { a2a, ...protocols } = createProtocols(config, host, { findFlags, outputFiles });
   const shared: SharedServers = new Map();
   const allPending = createByteBudget(MOST_PENDING_BYTES);
   const places = { config, host, runner, shared, allPending, instance: owner.record.instance };
@@ -103,9 +105,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     },
     retry: config.retry,
     briefs: config.sandboxBriefing,
-    acp,
-    protocol,
-    agentSteps: [serveMcpServers(places)],
+    ...replaceAgents({ ...protocols, agentSteps: [serveMcpServers(places)] }, options.protocol),
     ...(elsewhere === undefined ? {} : { remote: { runner: elsewhere, protocol: a2a } }),
     textLimits: pickTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
@@ -163,6 +163,12 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   }
 
   return { catalog, prepare, runTurn: runTurnOf, runLog, register, sessions, sweeper, nesting, close };
+}
+
+type Talking = Pick<TurnDependencies, "acp" | "agentSteps" | "protocol">;
+
+function replaceAgents(agents: Talking, protocol: Protocol | undefined): Talking {
+  return protocol === undefined ? agents : { acp: protocol, protocol, agentSteps: [] };
 }
 
 function pickTextLimits({ maxAnswerBytes, maxPromptBytes, sanitize }: ServerConfig): TextLimits {

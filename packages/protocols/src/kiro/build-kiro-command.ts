@@ -53,7 +53,11 @@ export function buildKiroV3Command(run: Pick<KiroRun, "binary" | "env" | "projec
   return buildCommand([run.binary, "acp", "--agent-engine", "v3", "--auth-method", "cli"], run);
 }
 
-function buildCommand(argv: Command["argv"], { env, projections }: Pick<KiroRun, "env" | "projections">): Command {
+/** Builds a command with Kiro's login, which no repository may redefine. */
+export function buildCommand(
+  argv: Command["argv"],
+  { env, projections }: Pick<KiroRun, "env" | "projections">,
+): Command {
   return { argv, env, projections, login: "kiro", hidden: KIRO_HIDDEN_PATHS };
 }
 

@@ -2,6 +2,7 @@
 export { createKiroAcpProtocol } from "./kiro-acp-protocol.ts";
 export { createKiroProtocol, type KiroOptions } from "./kiro-protocol.ts";
 export { findAgentFiles } from "./agent-files.ts";
+export { buildOtherCommand } from "./build-other-command.ts";
 export { createFindKiroFlags } from "./help/kiro-flags.ts";
 export { inspectKiro, listHarnesses, type KiroFacts } from "./help/inspect-kiro.ts";
 export { findV3Obstacle } from "./v3/find-v3-obstacle.ts";

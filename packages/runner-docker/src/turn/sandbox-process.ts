@@ -9,6 +9,7 @@ import { ignoreMissing, statusOf } from "../engine/to-budgie-error.ts";
 import { API_LIMIT_MS, ENDING_LIMIT_MS, withTimeout, timeLimit } from "../engine/with-timeout.ts";
 import { unverifiedError, type PendingRemovals } from "../engine/pending-removals.ts";
 import type { Sandbox } from "./launch-sandbox.ts";
+import { openTerminal } from "./open-terminal.ts";
 
 /** The process in a sandbox. */
 export type SandboxProcess = AgentProcess & {
@@ -126,6 +127,7 @@ export function createSandboxProcess(
     ready: diskWatch.ready,
     key,
     disk: () => (isOver ? lastDisk : diskWatch.take()),
+    openTerminal: (argv, size) => openTerminal(container, argv, size),
     lastDisk,
     stop,
   };

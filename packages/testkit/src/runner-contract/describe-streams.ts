@@ -12,6 +12,9 @@ const INPUTS = {
   "of 300 KB": "0123456789abcde\n".repeat(19_200),
 };
 
+// What a process may do.
+const RIGHTS = 'grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp:)" /proc/self/status; pwd';
+
 /** Describes stdin, stdout and stderr. */
 export function describeStreams(setup: RunnerSetup): void {
   describe("the streams of a process", () => {
@@ -98,6 +101,33 @@ export function describeStreams(setup: RunnerSetup): void {
       expect(exit).toMatchObject({ exitCode: 0, reason: undefined });
       // The engine may report the end later.
       await expect.poll(async () => (await setup.leftovers(contract.session.id)).running).toEqual([]);
+    });
+
+    it("opens terminals with the rights of the process, which end by themselves or with it", async ({ skip }) => {
+      const contract = await contractSession();
+      const process = await contract.start(`${RIGHTS}; echo up; exec sleep 600`, { input: "" });
+      const rights = await readUntil(process.stdout, "up\n");
+      const open = process.openTerminal;
+      if (open === undefined) {
+        await process.stop("cancelled");
+        return skip("this runner opens no terminals");
+      }
+      const size = { columns: 93, rows: 31 };
+      // An engine may set the size just after the start.
+      const script = `until [ "$(stty size)" = "31 93" ]; do sleep 0.1; done; ${RIGHTS}; echo up; read -r code; exit $code`;
+
+      const ended = await open(["/bin/sh", "-c", script], size);
+      const shown = await readUntil(ended.stream, "up\r\n");
+      ended.stream.resume().write("9\n");
+      const lasting = await open(["sleep", "600"], size);
+      lasting.stream.resume();
+      const exitCode = await ended.exitCode;
+      await process.stop("cancelled");
+
+      expect(exitCode).toBe(9);
+      expect(shown.replaceAll("\r", "")).toBe(rights);
+      expect(await lasting.exitCode).not.toBe(0);
+      expect(lasting.stream.closed).toBe(true);
     });
   });
 }

@@ -12,7 +12,8 @@ export async function printReply(turn: Promise<Reply>, log: Log, host: Host): Pr
   try {
     const reply = await turn;
     printMissed(reply, host);
-    const isTaken = await print(`${printableText(reply.response, host)}\n`, host);
+    // A person's command has printed its output itself.
+    const isTaken = reply.response === "" || (await print(`${printableText(reply.response, host)}\n`, host));
     printFacts(reply, host);
     if (isTaken) await log.delivered(listDelivered(reply));
     return isTaken ? EXIT.done : EXIT.failed;

@@ -23,7 +23,7 @@ export function limitText({ textLimits }: Pick<TurnSettings, "textLimits">): Ste
 /** Removes invisible and control characters. Throws `AGENT_FAILED` if nothing else is left. */
 function sanitizeAnswer({ request: { agent } }: Turn, answer: ProtocolAnswer): ProtocolAnswer {
   const response = sanitizeText(answer.response);
-  if (response.trim() !== "") {
+  if (response.trim() !== "" || answer.response === "") {
     return {
       ...answer,
       response,
