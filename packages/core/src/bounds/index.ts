@@ -1,4 +1,5 @@
 // The public surface of @budgie/core/bounds: every export is named here, and becomes API.
+export { addPiece } from "./add-piece.ts";
 export { createByteBudget, type ByteBudget } from "./byte-budget.ts";
 export { JSON_BOUNDS, REQUEST_BOUNDS, type JsonBounds } from "./json-bounds.ts";
 export { createLineReader } from "./line-reader.ts";

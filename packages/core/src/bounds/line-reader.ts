@@ -1,3 +1,5 @@
+import { addPiece } from "./add-piece.ts";
+
 /** Creates a reader of chunks that calls `onLine` with each line. At a line of more than `maxBytes` it calls `onTooLong`, and stops. */
 export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOptions): (chunk: Buffer) => number {
   let parts: Buffer[] = [];
@@ -6,8 +8,7 @@ export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOpti
 
   function add(part: Buffer): void {
     // A copy, since a short piece would keep its whole chunk in memory.
-    parts.push(Buffer.from(part));
-    if (parts.length === MOST_PARTS) parts = [Buffer.concat(parts)];
+    addPiece(parts, Buffer.from(part));
     length += part.length;
     if (length <= maxBytes) return;
     isDone = true;
@@ -20,14 +21,16 @@ export function createLineReader({ maxBytes, onLine, onTooLong }: LineReaderOpti
     let start = 0;
     let lines = 0;
     while (!isDone) {
-      const end = chunk.indexOf(NEWLINE, start);
+      // Asked first, since a search costs more than an empty line is worth.
+      const end = chunk[start] === NEWLINE ? start : chunk.indexOf(NEWLINE, start);
       if (end === -1) {
         if (start < chunk.length) add(chunk.subarray(start));
         return lines;
       }
-      add(chunk.subarray(start, end));
+      if (end > start) add(chunk.subarray(start, end));
       if (isDone) return lines;
-      const line = Buffer.concat(parts);
+      const [whole = NOTHING, ...more] = parts;
+      const line = more.length === 0 ? whole : Buffer.concat(parts);
       parts = [];
       length = 0;
       start = end + 1;
@@ -45,5 +48,4 @@ type LineReaderOptions = {
 };
 
 const NEWLINE = 0x0a;
-// A line in tiny pieces would cost far more memory than its bytes.
-const MOST_PARTS = 1024;
+const NOTHING = Buffer.alloc(0);

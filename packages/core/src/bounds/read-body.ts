@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { addPiece } from "./add-piece.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 
 export type BodyBounds = {
@@ -24,7 +25,8 @@ export async function readBody(
         return excess;
       }
       bytes += piece.length;
-      pieces.push(piece);
+      // A client chooses the sizes of its pieces.
+      addPiece(pieces, piece);
     }
     isWhole = true;
     return Buffer.concat(pieces);

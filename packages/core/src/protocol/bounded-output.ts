@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { addPiece } from "../bounds/add-piece.ts";
 import type { OutputFile, OutputFiles } from "./output-files.ts";
 
 /** The output of a stream, as far as it was kept. */
@@ -87,21 +88,4 @@ function decodeOutput({ head, leftOut, tail }: Kept): string {
   const beginning = new TextDecoder().decode(head, { stream: true });
   const end = tail.subarray(tail.findIndex((byte) => (byte & 0xc0) !== 0x80)).toString("utf8");
   return `${beginning}\n[budgie: ${leftOut} bytes are left out here]\n${end}`;
-}
-
-/** Appends a chunk. Joins small chunks, because each buffer has an overhead of some hundred bytes. */
-export function addPiece(held: Buffer[], piece: Buffer): void {
-  let joined = piece;
-  for (let last = held.at(-1); last !== undefined && isToJoin(last, joined); last = held.at(-1)) {
-    held.pop();
-    joined = Buffer.concat([last, joined]);
-  }
-  held.push(joined);
-}
-
-const LARGE_BYTES = 4096;
-
-/** Joins a chunk only to one that is no larger, so that no byte is copied often. */
-function isToJoin(last: Buffer, next: Buffer): boolean {
-  return last.length <= next.length && last.length + next.length <= LARGE_BYTES;
 }

@@ -1,4 +1,4 @@
-import { createScanner, printParseErrorCode, visit } from "jsonc-parser";
+import { createScanner, printParseErrorCode, visit, type JSONVisitor } from "jsonc-parser";
 import { FILE_BOUNDS, type JsonBounds } from "../bounds/json-bounds.ts";
 import { parseBoundedJson } from "../bounds/parse-bounded-json.ts";
 
@@ -35,15 +35,14 @@ function withoutComments(text: string): string {
 
 function findFault(text: string): string | undefined {
   let fault: string | undefined;
-  visit(
-    text,
-    {
-      onError(code, ...[, , line, column]) {
-        fault ??= `line ${line + 1}, column ${column + 1}: ${splitWords(printParseErrorCode(code))}`;
-      },
-    },
-    { disallowComments: true },
-  );
+  const onError = ((code, ...[, , line, column]) => {
+    fault ??= `line ${line + 1}, column ${column + 1}: ${splitWords(printParseErrorCode(code))}`;
+  }) satisfies JSONVisitor["onError"];
+  try {
+    visit(text, { onError }, { disallowComments: true });
+  } catch {
+    // It recurses into what follows the fault, at any depth.
+  }
   return fault;
 }
 

@@ -18,3 +18,12 @@ it("A message of 10,000 values is parsed, an initialize only of 1,000, also in a
     expect(() => parseRequest(json)).toThrow(new RangeError("more than 1000 values"));
   }
 });
+
+it("A message whose id has more than 1,000 characters is refused, also in a list and as an answer", () => {
+  const toMessage = (id: string): string => JSON.stringify({ jsonrpc: "2.0", id, result: {} });
+
+  expect(parseRequest(toMessage("x".repeat(1000)))).toMatchObject({ value: { result: {} } });
+  for (const json of [toMessage("x".repeat(1001)), `[1,null,${toMessage("x".repeat(1001))}]`]) {
+    expect(() => parseRequest(json)).toThrow(new RangeError("an id of more than 1000 characters"));
+  }
+});

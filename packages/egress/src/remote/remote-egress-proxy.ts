@@ -1,5 +1,5 @@
-import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
+import { createLineReader } from "@budgie/core/bounds";
 import { BudgieError } from "@budgie/core/errors";
 import type { ControlAnswer, Numbered } from "./control-request.ts";
 import type { EgressProxy, EgressProxyOptions } from "../proxy/egress-proxy.ts";
@@ -26,6 +26,9 @@ export async function createRemoteEgressProxy(
     close: channel.close,
   };
 }
+
+// A report names at most some hundred hosts.
+const LONGEST_ANSWER_BYTES = 2 ** 20;
 
 type Channel = {
   readonly ask: (what: string, fields: object) => Promise<ControlAnswer>;
@@ -55,11 +58,15 @@ function createChannel({ stdin, stdout }: ProxyStreams): Channel {
     for (const { reject } of pending.values()) reject(proxyError("its process has ended"));
     pending.clear();
   };
-  const lines = createInterface({ input: stdout });
-  const outputEnded = new Promise<void>((resolve) => void lines.once("close", resolve));
-  lines.on("line", (line) => settle(pending, line)).once("close", end);
+  const read = createLineReader({
+    maxBytes: LONGEST_ANSWER_BYTES,
+    onLine: (line) => settle(pending, line.toString("utf8")),
+    onTooLong: end,
+  });
+  const outputEnded = new Promise<void>((resolve) => void stdout.once("close", resolve).once("end", resolve));
+  stdout.on("data", read).on("error", end);
+  void outputEnded.then(end);
   stdin.on("error", end);
-  stdout.on("error", end);
   return {
     ask: (what, fields) =>
       new Promise((resolve, reject) => {

@@ -19,6 +19,7 @@ type Timeout = { readonly timeoutMs: number };
 
 const MAX_OPENING_BYTES = 20_000;
 const MAX_EARLY_DATA_BYTES = 65_536;
+const MOST_PIECES = 64;
 const HELLO_RETRY_RANDOM = Buffer.from("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c", "hex");
 // The random follows the record header, the handshake header and the version.
 const RANDOM_AT = 5 + 4 + 2;
@@ -62,10 +63,11 @@ export async function checkHelloRetry(
 
 /** Buffers what a waiting client sends, since a paused socket does not report its end; the returned function puts it back. */
 function bufferClient(client: Socket): () => void {
-  const buffered: Buffer[] = [];
+  let buffered: Buffer[] = [];
   let bytes = 0;
   const onData = (chunk: Buffer): void => {
-    buffered.push(chunk);
+    // Each buffer has an overhead of some hundred bytes, and the client chooses their sizes.
+    if (buffered.push(chunk) === MOST_PIECES) buffered = [Buffer.concat(buffered)];
     bytes += chunk.length;
     if (bytes > MAX_EARLY_DATA_BYTES) client.pause();
   };

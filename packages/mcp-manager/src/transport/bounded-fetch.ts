@@ -127,9 +127,12 @@ function cut(chunk: Uint8Array, ends: readonly number[]): readonly Uint8Array[] 
   return pieces.filter(({ length }) => length > 0);
 }
 
+// A line ends with each of the three, in any mixture.
+const EMPTY_LINE = /(?:\r\n|\n|\r(?!\n)){2}/g;
+
 /** Returns the offsets in a chunk at which events end: after an empty line, which may begin in the two bytes before the chunk. */
 function findEnds(last: string, chunk: Uint8Array): readonly number[] {
-  const ends = [...`${last}${decodeText(chunk)}`.matchAll(/\n\r?\n|\r\r/g)].map(
+  const ends = [...`${last}${decodeText(chunk)}`.matchAll(EMPTY_LINE)].map(
     ({ 0: line, index }) => index + line.length - last.length,
   );
   return ends.filter((end) => end > 0);

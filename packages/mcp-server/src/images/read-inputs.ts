@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, opendirSync, openSync, readSync } from "node:fs";
 import { platform } from "node:os";
 
 /** A file that an image is built from. */
@@ -59,9 +59,7 @@ function readAll(root: Opened): readonly InputFile[] {
   const left: Left = { ...MOST_INPUTS };
   const walk = (folder: Opened, prefix: string, depth: number): readonly InputFile[] => {
     if (depth > MOST_INPUTS.depth) throw new Error(`has more than ${MOST_INPUTS.depth} levels of folders`);
-    const names = readdirSync(toPath(folder)).toSorted();
-    if (names.length > MOST_INPUTS.files) throw tooMany();
-    return names.flatMap((name) => {
+    return listNames(folder).flatMap((name) => {
       const path = `${prefix}${name}`;
       const entry = openEntry(folder, name, { shown: path });
       if (entry === undefined) throw new Error(`changes while it is read`);
@@ -74,6 +72,20 @@ function readAll(root: Opened): readonly InputFile[] {
     });
   };
   return walk(root, "", 1);
+}
+
+/** Lists the entries of an open folder. Throws once there are too many, however many are left. */
+function listNames(folder: Opened): readonly string[] {
+  const entries = opendirSync(toPath(folder));
+  try {
+    const names: string[] = [];
+    for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+      if (names.push(entry.name) > MOST_INPUTS.files) throw tooMany();
+    }
+    return names.toSorted();
+  } finally {
+    entries.closeSync();
+  }
 }
 
 /** Reads and closes an open file. */

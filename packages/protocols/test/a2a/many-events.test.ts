@@ -1,9 +1,23 @@
 import { TurnEvents } from "@budgie/core/protocol";
+import { Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { readEvents } from "../../src/a2a/http/read-events.ts";
 import { createFiles, run } from "./helpers/run.ts";
 import { serve } from "./helpers/serve.ts";
 import { CARD, sendEvent, WIRES, withCard } from "./helpers/wires.ts";
+
+it.each(["\n", ":\n", "id: 1\n"])("a stream of many lines %j without data is read at a limited rate", async (line) => {
+  const read = async (lines: number): Promise<number> => {
+    const begunMs = performance.now();
+    for await (const event of readEvents(Readable.from([Buffer.from(line.repeat(lines))]), "it"))
+      expect(event).toBe("");
+    return performance.now() - begunMs;
+  };
+
+  // Within the burst; the 20,000 lines beyond it are a second.
+  expect(await read(100_000)).toBeLessThan((await read(120_000)) - 500);
+});
 
 describe("a stream of many events", () => {
   it("lets other work go on between them", async () => {

@@ -47,7 +47,7 @@ export async function buildProjectImage(build: ProjectBuild): Promise<Built> {
       ...toOptions(build, engine, tag),
       abortSignal: signal,
     });
-    const failure = await followBuild(docker, stream as Readable, build.onProgress);
+    const failure = await followBuild(stream as Readable, build.onProgress);
     if (failure !== undefined) return { failure: failure.trim() };
     const imageId = (await docker.getImage(tag).inspect()).Id;
     if (build.replaces !== undefined && build.replaces !== imageId) await removeReplaced(engine, build.replaces);

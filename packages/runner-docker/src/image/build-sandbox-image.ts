@@ -52,7 +52,7 @@ export async function buildSandboxImage(options: BuildOptions): Promise<Built> {
   const how = { t: tag, dockerfile, buildargs: buildArgs, rm: true, forcerm: true, ...place };
   try {
     const stream = await docker.buildImage(context as unknown as NodeJS.ReadableStream, how);
-    const failure = await followBuild(docker, stream as Readable, options.onProgress);
+    const failure = await followBuild(stream as Readable, options.onProgress);
     if (failure !== undefined) return { failure: failure.trim() };
     return { imageId: (await docker.getImage(tag).inspect()).Id };
   } catch (cause) {

@@ -1,9 +1,9 @@
 import { PassThrough, type Duplex } from "node:stream";
-import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import { pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
+import { createTail } from "@budgie/core/protocol";
 import type { SessionProxy, EgressProxy, ProxyProgram, UpstreamOptions } from "@budgie/egress";
 import type { MountSettings } from "@budgie/sandbox/mounts";
 import { SOCKETS_TARGET, type SandboxUser } from "@budgie/sandbox/profile";
@@ -92,11 +92,13 @@ async function connect(
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   socket.on("error", () => undefined);
   const gone = demultiplex(socket, { stdout, stderr, dropping: new AbortController().signal });
-  const words = text(stderr).catch(() => "");
+  const words = createTail(MOST_SAID);
+  stderr.on("data", (said: Buffer) => words.add(said));
   const options = upstream === undefined ? {} : { upstream };
   const proxy = await withApiLimit(createRemoteEgressProxy({ stdin: socket, stdout }, options)).catch(async (cause) => {
     socket.destroy();
-    throw notStarted(image, await Promise.race([gone.then(() => words), sleep(1_000, "", { ref: false })]), cause);
+    await Promise.race([gone, sleep(1_000, undefined, { ref: false })]);
+    throw notStarted(image, Buffer.concat(words.chunks()).toString(), cause);
   });
   return {
     proxy: { ...proxy, open: async (proxySocket) => withTimeLimits(await withApiLimit(proxy.open(proxySocket))) },
@@ -110,7 +112,7 @@ async function connect(
 }
 
 function notStarted({ name }: SandboxImage, words: string, cause: unknown): BudgieError {
-  const said = words.trim() === "" ? "" : ` It said: ${words.replace(/\s+/g, " ").trim().slice(0, MOST_SAID)}`;
+  const said = words.trim() === "" ? "" : ` It said: ${words.replace(/\s+/g, " ").trim()}`;
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
     `The egress proxy did not start in a container of the sandbox image "${name}". Its node must be 20.19 or later.${said}`,
@@ -118,6 +120,7 @@ function notStarted({ name }: SandboxImage, words: string, cause: unknown): Budg
   );
 }
 
+// The last bytes, since an error ends what it prints.
 const MOST_SAID = 300;
 
 function withTimeLimits(session: SessionProxy): SessionProxy {
