@@ -1,7 +1,8 @@
 /*
- * forwarder SOCKET [PORT [COMMAND ARGUMENT...]]: forwards every connection to 127.0.0.1:PORT (3128) to the unix socket
- * SOCKET, until SIGTERM. With a command, which is a path, its process becomes that program once it listens, and a child
- * of it forwards.
+ * forwarder SOCKET [[ADDRESS:]PORT [COMMAND ARGUMENT...]]: forwards every connection to ADDRESS:PORT (127.0.0.1:3128) to
+ * the unix socket SOCKET, until SIGTERM. With a command, which is a path, its process becomes that program once it
+ * listens, and a child of it forwards.
+ * forwarder reverse SOCKET PORT COMMAND ARGUMENT...: the same from SOCKET, which every user may open, to 127.0.0.1:PORT.
  *
  * It is the only file of the session image, so it needs only the kernel: no libc, no other file.
  * The headers provide numbers and layouts only. One thread waits in ppoll for sockets that are ready; no other call
@@ -24,7 +25,7 @@
 #include <sys/un.h>
 #include <time.h>
 
-enum { PORT = 3128, CONNECTIONS = 256, BUFFER = 64 * 1024, BACKLOG = 1024, PAUSE_MS = 10 };
+enum { CONNECTIONS = 256, BUFFER = 64 * 1024, BACKLOG = 1024, PAUSE_MS = 10 };
 /* A pipe moves pages instead of copying bytes. Only large transfers are worth one, and a user's pipes are limited. */
 enum { PIPES = 8, PIPE = 1024 * 1024, MUCH = 256 * 1024 };
 
@@ -75,7 +76,7 @@ struct way {
 
 struct connection {
   int used;
-  int side[2]; /* the client, the proxy */
+  int side[2]; /* the client, the target */
   struct way way[2];
 };
 
@@ -83,7 +84,9 @@ static struct connection connections[CONNECTIONS];
 static unsigned char buffers[CONNECTIONS][2][BUFFER] __attribute__((aligned(BUFFER)));
 static struct pipe pipes[PIPES];
 static struct pollfd waits[2 + 2 * CONNECTIONS];
-static struct sockaddr_un proxy = {.sun_family = AF_UNIX};
+static struct sockaddr_un socket_address = {.sun_family = AF_UNIX};
+static struct sockaddr_in port_address = {.sin_family = AF_INET};
+static int is_reverse;
 
 static void die(const char *message) {
   size_t length = 0;
@@ -157,22 +160,28 @@ static void open_connection(int index, int client, int there) {
   for (int from = 0; from < 2; from++) it->way[from].buffer = buffers[index][from];
 }
 
-static long dial_proxy(void) {
-  long file = CALL3(socket, AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+static long open_socket(int family) {
+  return CALL3(socket, family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+static long dial_target(void) {
+  long file = open_socket(is_reverse ? AF_INET : AF_UNIX);
   if (file < 0) return -EAGAIN;
-  long failed = CALL3(connect, file, &proxy, sizeof proxy);
-  if (failed == 0) return file;
+  long failed = is_reverse ? CALL3(connect, file, &port_address, sizeof port_address)
+                           : CALL3(connect, file, &socket_address, sizeof socket_address);
+  /* A connection in progress that is refused ends with its first read. */
+  if (failed == 0 || failed == -EINPROGRESS) return file;
   close_file(file);
   return failed;
 }
 
 /*
- * Dials the proxy first: while it is too busy, or descriptors run out, the client waits in the backlog. If the proxy has
- * ended, the client is disconnected at once. Returns whether to pause.
+ * Dials the target first: while it is too busy, or descriptors run out, the client waits in the backlog. If the target
+ * has ended, the client is disconnected at once. Returns whether to pause.
  */
 static int accept_client(int listener, int index) {
   static const int on = 1;
-  long there = dial_proxy();
+  long there = dial_target();
   if (there == -EAGAIN) return 1;
   long client = CALL4(accept4, listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (there < 0 || client < 0) {
@@ -180,7 +189,9 @@ static int accept_client(int listener, int index) {
     if (there >= 0) close_file(there);
     return client < 0;
   }
+  /* One of the two is a unix socket, which refuses it. */
   CALL5(setsockopt, client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  CALL5(setsockopt, there, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   open_connection(index, client, there);
   return 0;
 }
@@ -250,15 +261,23 @@ static void serve(int index, const struct pollfd *told) {
   if (it->way[0].over && it->way[1].over) end_connection(index);
 }
 
-static int listen_on(unsigned port) {
+static int listen_on_port(void) {
   static const int on = 1;
-  struct sockaddr_in here = {.sin_family = AF_INET,
-                             .sin_port = __builtin_bswap16(port),
-                             .sin_addr = {__builtin_bswap32(INADDR_LOOPBACK)}};
-  long file = CALL3(socket, AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  long file = open_socket(AF_INET);
   CALL5(setsockopt, file, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (CALL3(bind, file, &here, sizeof here) < 0 || CALL3(listen, file, BACKLOG, 0) < 0)
-    die("forwarder: cannot listen on 127.0.0.1\n");
+  if (CALL3(bind, file, &port_address, sizeof port_address) < 0 || CALL3(listen, file, BACKLOG, 0) < 0)
+    die("forwarder: cannot listen on a loopback address\n");
+  return file;
+}
+
+/* The folder around the socket decides who reaches it. */
+static int listen_on_socket(void) {
+  long file = open_socket(AF_UNIX);
+  CALL3(unlinkat, AT_FDCWD, socket_address.sun_path, 0);
+  long mask = CALL3(umask, 0, 0, 0);
+  long failed = CALL3(bind, file, &socket_address, sizeof socket_address);
+  CALL3(umask, mask, 0, 0);
+  if (failed < 0 || CALL3(listen, file, BACKLOG, 0) < 0) die("forwarder: cannot listen on the socket\n");
   return file;
 }
 
@@ -278,16 +297,39 @@ static void block_sigpipe(void) {
 static void read_socket(const char *path) {
   size_t length = 0;
   for (; path[length] != 0; length++) {
-    if (length + 1 >= sizeof proxy.sun_path) die("forwarder: the path of the socket is too long\n");
-    proxy.sun_path[length] = path[length];
+    if (length + 1 >= sizeof socket_address.sun_path) die("forwarder: the path of the socket is too long\n");
+    socket_address.sun_path[length] = path[length];
   }
 }
 
-static unsigned to_port(const char *digits) {
-  unsigned port = 0;
-  for (; *digits >= '0' && *digits <= '9' && port <= 65535; digits++) port = port * 10 + (*digits - '0');
-  if (*digits != 0 || port == 0 || port > 65535) die("forwarder: not a port\n");
-  return port;
+/* Reads a number up to `most`, and returns the text after it. */
+static const char *read_number(const char *digits, unsigned most, unsigned *number) {
+  if (*digits < '0' || *digits > '9') die("forwarder: not a port\n");
+  for (*number = 0; *digits >= '0' && *digits <= '9' && *number <= most; digits++)
+    *number = *number * 10 + (*digits - '0');
+  if (*number > most) die("forwarder: not a port\n");
+  return digits;
+}
+
+/* Reads a port, or an address of the loopback network and a port. */
+static void read_port(const char *text) {
+  unsigned part, address = 0, count = 0;
+  const char *rest = read_number(text, 65535, &part);
+  for (; *rest == '.' && count < 3 && part <= 255; count++) {
+    address = address << 8 | part;
+    rest = read_number(rest + 1, 255, &part);
+  }
+  if (count == 3 && *rest == ':' && address >> 16 == IN_LOOPBACKNET) {
+    address = address << 8 | part;
+    rest = read_number(rest + 1, 65535, &part);
+  } else if (count == 0) {
+    address = INADDR_LOOPBACK;
+  } else {
+    die("forwarder: not an address of the loopback network and a port\n");
+  }
+  if (*rest != 0 || part == 0) die("forwarder: not a port\n");
+  port_address.sin_port = __builtin_bswap16(part);
+  port_address.sin_addr.s_addr = __builtin_bswap32(address);
 }
 
 /* Forwards until `signals` has a signal. */
@@ -319,14 +361,23 @@ static void become(const char *const *command, const char *const *environment) {
   for (int stream = 0; stream < 3; stream++) close_file(stream);
 }
 
+static int is_same(const char *one, const char *other) {
+  while (*one != 0 && *one == *other) one++, other++;
+  return *one == *other;
+}
+
 /* Called by _start with the kernel's initial stack: the number of arguments, the arguments, a null, then the environment. */
 __attribute__((noreturn, used)) void begin(long *stack) {
   long count = stack[0];
-  const char *const *arguments = (const char *const *)(stack + 1);
-  if (count < 2) die("usage: forwarder SOCKET [PORT [COMMAND ARGUMENT...]]\n");
+  const char *const *arguments = (const char *const *)(stack + 1), *const *environment = arguments + count + 1;
+  is_reverse = count > 1 && is_same(arguments[1], "reverse");
+  if (is_reverse) arguments++, count--;
+  if (count < (is_reverse ? 4 : 2)) die("usage: forwarder [reverse] SOCKET [[ADDRESS:]PORT [COMMAND ARGUMENT...]]\n");
   read_socket(arguments[1]);
-  int listener = listen_on(count > 2 ? to_port(arguments[2]) : PORT);
-  if (count > 3) become(arguments + 3, arguments + count + 1);
+  if (count > 2) read_port(arguments[2]);
+  else read_port("3128");
+  int listener = is_reverse ? listen_on_socket() : listen_on_port();
+  if (count > 3) become(arguments + 3, environment);
   block_sigpipe();
   carry(await_signals(), listener);
 }

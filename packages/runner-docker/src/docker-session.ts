@@ -16,6 +16,7 @@ import { translated } from "./engine/to-budgie-error.ts";
 import { createHomeArchive } from "./container-files/create-home-archive.ts";
 import { createHomeFiles } from "./container-files/home-files.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
+import { createSessionServices } from "./session/session-services.ts";
 import {
   createHome,
   removeContainers,
@@ -69,6 +70,7 @@ export async function createDockerSession(
   const seeds = createHomeSeeds();
   const home = { archive, scratchDir: context.scratchDir, exists: visited };
   const login = context.login?.open(home) ?? openWithoutLogin(home);
+  const services = createSessionServices(context, id, proxySocket.isHere);
   const starting = new Set<Promise<unknown>>();
   const processes = createRunningProcesses(standby, visited ? undefined : 0);
   const removed = new AbortController();
@@ -85,9 +87,10 @@ export async function createDockerSession(
 
   async function start(command: Command, options: StartOptions): Promise<AgentProcess> {
     removed.signal.throwIfAborted();
+    const beside = await services.ensure(command.services);
     const mayStandBy = context.keepsProcesses && options.standbyKey !== undefined;
     const told = mayStandBy ? await readCommandKey(command, options) : undefined;
-    const held = await takeHeld(standby, options, () => planKey(command, options, told));
+    const held = await takeHeld(standby, options, () => planKey({ command, options, services: beside }, told));
     if (held !== undefined) return held;
     const containerReady = sessionContainer.ensure();
     // A start that fails before it awaits this would leave the rejection unhandled.
@@ -104,9 +107,10 @@ export async function createDockerSession(
     };
     const network = egress.join(
       (options.access ?? DEFAULT_ACCESS).egress,
-      options.ownNetwork === true && runsForwarder,
+      // Two sandboxes in one network could not have the same addresses.
+      (options.ownNetwork === true || beside !== undefined) && runsForwarder,
     );
-    const turn = { ...launching, command, options, network, containerReady };
+    const turn = { ...launching, command, options, network, services: beside, containerReady };
     const child = await startProcess({
       ...turn,
       heldBytes: processes.heldBytes(),
@@ -122,14 +126,11 @@ export async function createDockerSession(
   }
 
   /** Returns the key of the process that a start would make now; `undefined` if that cannot stand by, or would get another login. */
-  async function planKey(
-    command: Command,
-    options: StartOptions,
-    told: string | undefined,
-  ): Promise<string | undefined> {
+  async function planKey(asked: Asked, told: string | undefined): Promise<string | undefined> {
+    const { command, options } = asked;
     if (told === undefined || !(await login.isCurrent(findLoginNeed(command, context.login)))) return undefined;
     const network = { mode: egress.modeOf((options.access ?? DEFAULT_ACCESS).egress), joinable: Promise.resolve() };
-    await using plan = await planSandbox({ ...launching, command, options, network, containerReady: NOT_KNOWN });
+    await using plan = await planSandbox({ ...launching, ...asked, network, containerReady: NOT_KNOWN });
     return toProcessKey(plan.key, told);
   }
 
@@ -170,6 +171,7 @@ export async function createDockerSession(
     await egress.close();
     await removeContainers(docker, id);
     await removeVolumes(docker, lostVolumes);
+    services.close();
   }
 
   /** Removes the session. A second attempt goes straight to the engine, since no process runs here any more. */
@@ -209,6 +211,8 @@ export async function createDockerSession(
     suspend: (signal) => translate(suspend(signal)),
   };
 }
+
+type Asked = Pick<SandboxRequest, "command" | "options" | "services">;
 
 // A process that runs has joined its network, and mounts its volumes.
 const NOT_KNOWN = Promise.resolve(undefined);

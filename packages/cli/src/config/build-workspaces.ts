@@ -16,10 +16,10 @@ export function buildWorkspaces(
 }
 
 function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): WorkspaceSettings {
-  const { agents, cache, env, image, limits, path, requireImage, workspacePath } = workspace;
+  const { agents, cache, env, image, limits, path, requireImage, services, workspacePath } = workspace;
   const { file = "", sandbox } = options;
   const key = `workspaces.${JSON.stringify(path)}`;
-  const [unenforced] = (["allowHost", "allowPreset", "limits", "requireImage"] as const).filter(
+  const [unenforced] = (["allowHost", "allowPreset", "limits", "requireImage", "services"] as const).filter(
     (name) => workspace[name] !== undefined,
   );
   if (!sandbox && unenforced !== undefined) throw needsSandbox(`"${key}.${unenforced}" in "${file}"`);
@@ -37,6 +37,7 @@ function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): Works
     image,
     workspacePath,
     cache,
+    services,
     requireImage,
     policies: { ceiling, agents: new Map([...general, ...own]) },
     agents: new Map([...agents].map(([name, { needs }]) => [name, needs])),

@@ -51,6 +51,7 @@ export type FileWorkspace = Omit<EgressWishes, "egress"> &
     readonly limits: Partial<Limits> | undefined;
     readonly workspacePath: WorkspaceSettings["workspacePath"];
     readonly cache: WorkspaceSettings["cache"];
+    readonly services: WorkspaceSettings["services"];
     /** By agent */
     readonly agents: ReadonlyMap<string, { readonly section: AgentSection; readonly needs: AgentNeeds }>;
   };
@@ -114,7 +115,7 @@ export function parseConfigFile(
 type WorkspacePlace = FileHost & { readonly path: string };
 
 function readWorkspace(section: WorkspaceSection, { file, path, ...place }: WorkspacePlace): FileWorkspace {
-  const { agents, cache, env = {}, image, limits, requireImage, workspacePath, ...hosts } = section;
+  const { agents, cache, env = {}, image, limits, requireImage, services, workspacePath, ...hosts } = section;
   const read = Object.entries(agents).map(([name, agent]) => {
     const option = `"workspaces.${JSON.stringify(path)}.agents.${name}.timeout" in "${file}"`;
     return [
@@ -132,6 +133,7 @@ function readWorkspace(section: WorkspaceSection, { file, path, ...place }: Work
     requireImage,
     workspacePath,
     cache,
+    services: services && Object.entries(services).map(([name, service]) => ({ name, ...service })),
     agents: new Map(read),
   };
 }

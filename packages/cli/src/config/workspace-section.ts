@@ -13,6 +13,28 @@ const agentInWorkspace = z.strictObject(
   "an object",
 );
 
+const SERVICE_NAME = /^(?!localhost$)[a-z](?:[a-z0-9-]{0,30}[a-z0-9])?$/;
+const MOST_SERVICES = 8;
+
+const words = z.array(z.string(), "a list of words");
+
+const service = z.strictObject(
+  {
+    image: z.string("the name of an image").min(1).describe("its image, which must be on the engine"),
+    port: z.int("a port").min(1).max(65_535).describe("the port on which it listens"),
+    env: z
+      .record(z.string().regex(/^[A-Za-z_]\w*$/), z.string("a text"), "an object of texts")
+      .default({})
+      .describe("its variables, which everybody with access to the engine can read"),
+    command: words.optional().describe("in place of the image's command"),
+    ready: words
+      .min(1)
+      .optional()
+      .describe("a command in its container that succeeds once it can be used; by default it is not waited for"),
+  },
+  "an object",
+);
+
 const workspacePath = configSchema.shape.workspacePath.unwrap();
 
 /** The section of a directory. */
@@ -35,6 +57,15 @@ const workspaceSection = z.strictObject(
       .array(z.enum(CACHE_TOOLS, `one of ${CACHE_TOOLS.join(", ")}`), `a list of ${CACHE_TOOLS.join(", ")}`)
       .optional()
       .describe("the tools whose downloads later sessions there find again"),
+    services: z
+      .record(z.string().regex(SERVICE_NAME), service, {
+        error: ({ code }) => (code === "invalid_key" ? "a name of small letters, digits and dashes" : "an object"),
+      })
+      .refine((all) => Object.keys(all).length <= MOST_SERVICES, `at most ${MOST_SERVICES} services`)
+      .optional()
+      .describe(
+        "programs beside the sandboxes of each session there, such as a database, by the name at which they are reached",
+      ),
     limits: limits.optional().describe("the limits there, higher or lower than those of all"),
     allowHost: hosts.allowHost.describe("more hosts that sandboxes reach there"),
     allowPreset: hosts.allowPreset.describe("more hosts that sandboxes reach there, by what needs them"),

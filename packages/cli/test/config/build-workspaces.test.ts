@@ -85,14 +85,16 @@ describe("the settings of a directory", () => {
     expect(() => parse(content)).toThrow(message);
   });
 
-  it.each([[{ limits: { pids: 100 } }], [{ allowHost: ["x.example"] }], [{ allowPreset: ["npm"] }]])(
-    "need a sandbox for %j",
-    (section) => {
-      const content = { workspaces: { "~/code": section } };
+  it.each([
+    [{ limits: { pids: 100 } }],
+    [{ allowHost: ["x.example"] }],
+    [{ allowPreset: ["npm"] }],
+    [{ services: { db: { image: "x", port: 1 } } }],
+  ])("need a sandbox for %j", (section) => {
+    const content = { workspaces: { "~/code": section } };
 
-      expect(() => parse(content, {})).toThrow("Without --sandbox nothing can enforce");
-    },
-  );
+    expect(() => parse(content, {})).toThrow("Without --sandbox nothing can enforce");
+  });
 });
 
 describe("the variables of a directory", () => {
@@ -125,5 +127,47 @@ describe("the variables of a directory", () => {
     expect(() => providedIn("code", {})).toThrow(
       expect.objectContaining({ code: "LOGIN_REQUIRED", message: expect.stringContaining("needs WORKER_KEY") }),
     );
+  });
+});
+
+describe("the services and the cache of a directory", () => {
+  const db = { image: "postgres:16", port: 5432 };
+
+  it("are those of the longest path, in their order, and cannot be an agent's", () => {
+    const { providedIn } = parse({
+      workspaces: {
+        "~/code": { services: { db }, cache: ["npm"] },
+        "~/code/app": { services: { cache: { ...db, command: ["x"], ready: ["y"] }, db: { ...db, env: { A: "$B" } } } },
+      },
+    });
+
+    expect(providedIn("code")).toMatchObject({
+      services: [{ name: "db", ...db, env: {} }],
+      cache: { tools: ["npm"], trust: "full" },
+    });
+    expect(providedIn("code/app", { B: "secret" }).services).toEqual([
+      { name: "cache", ...db, env: {}, command: ["x"], ready: ["y"] },
+      { name: "db", ...db, env: { A: "$B" } },
+    ]);
+    expect(providedIn("code/app").cache).toBeUndefined();
+    expect(providedIn("elsewhere").services).toBeUndefined();
+  });
+
+  it.each([
+    [{ services: { Db: db } }, "a name of small letters, digits and dashes"],
+    [{ services: { localhost: db } }, "a name of small letters, digits and dashes"],
+    [{ services: { "db.x": db } }, "a name of small letters, digits and dashes"],
+    [{ services: { db: { image: "x" } } }, "port"],
+    [{ services: { db: { ...db, port: 65_536 } } }, "port"],
+    [{ services: { db: { ...db, image: "" } } }, "image"],
+    [{ services: { db: { ...db, command: "serve" } } }, "a list of words"],
+    [{ services: { db: { ...db, ready: [] } } }, "ready"],
+    [{ services: { db: { ...db, env: { "A=": "x" } } } }, "env"],
+    [{ services: { db: { ...db, mounts: ["/"] } } }, "mounts"],
+    [{ services: Object.fromEntries("abcdefghi".split("").map((name) => [name, db])) }, "at most 8 services"],
+    [{ cache: "npm" }, "a list of npm, pip, cargo, go, maven"],
+    [{ cache: ["yarn"] }, "one of npm, pip, cargo, go, maven"],
+  ])("are refused if they are %j", (section, message) => {
+    expect(() => parse({ workspaces: { "~/code": section } })).toThrow(message);
   });
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -18,9 +18,6 @@ const OWN_IMAGE = `budgie-test-sandbox:${process.pid}`;
 
 type Files = Readonly<Record<string, string>>;
 
-// PostgreSQL refuses to run as root, whom root's sandboxes have.
-const isRoot = process.getuid?.() === 0;
-
 const GO: Files = {
   "go.mod": "module example.com/sum\n\ngo 1.19\n",
   "sum.go": "package sum\n\nfunc Sum(a, b int) int { return a + b }\n",
@@ -31,14 +28,21 @@ const GO: Files = {
 const POSTGRES: Files = {
   "schema.sql": "CREATE TABLE birds (name text UNIQUE); INSERT INTO birds VALUES ('budgie');",
   "test.sh": `set -e
-PATH=$(echo /usr/lib/postgresql/*/bin):$PATH
-initdb -D /tmp/db -U test -A trust >/tmp/init
-pg_ctl -D /tmp/db -w -l /tmp/log -o "-k /tmp -c listen_addresses=''" start >/tmp/start
-psql -qh /tmp -U test -d postgres -f schema.sql
-psql -h /tmp -U test -d postgres -Atc 'SELECT name FROM birds'
-pg_ctl -D /tmp/db stop >/tmp/stop
+psql -qh db -U app -d postgres -f schema.sql
+psql -h db -U app -d postgres -Atc 'SELECT name FROM birds'
 `,
 };
+
+/** The services of the example in the documentation, with an image of the tests. */
+function readDocumentedServices(): Readonly<Record<string, object>> {
+  const page = readFileSync(join(ROOT, "docs/workspaces.md"), "utf8");
+  const [, json = ""] = /```json\n([^`]*"services"[^`]*)```/.exec(page) ?? [];
+  const { workspaces } = JSON.parse(json) as { readonly workspaces: Record<string, { readonly services: object }> };
+  const [{ services } = { services: {} }] = Object.values(workspaces);
+  return Object.fromEntries(
+    Object.entries(services).map(([name, service]: [string, object]) => [name, { ...service, image: PROJECTS_IMAGE }]),
+  );
+}
 
 const NODE: Files = {
   "package.json": JSON.stringify({ name: "short", version: "1.0.0", dependencies: { abbrev: "*" } }),
@@ -112,6 +116,7 @@ type Settings = {
   readonly image?: string;
   readonly env?: object;
   readonly cache?: readonly string[];
+  readonly services?: Readonly<Record<string, object>>;
   /** Default `work` */
   readonly branch?: string;
 };
@@ -120,14 +125,14 @@ type Settings = {
 async function work(
   directory: string,
   test: string,
-  { branch = "work", cache = [], config = {}, image = PROJECTS_IMAGE, env = {} }: Settings = {},
+  { branch = "work", cache = [], config = {}, image = PROJECTS_IMAGE, env = {}, services }: Settings = {},
 ) {
   writeFileSync(
     join(directory, "check.sh"),
     `set -e\n${test}\ngit switch -qc ${branch}\ngit add -A\ngit commit -qm Checked\necho passed\n`,
   );
   const file = join(user.host.home, "budgie.json");
-  writeFileSync(file, JSON.stringify({ ...config, workspaces: { [directory]: { image, env, cache } } }));
+  writeFileSync(file, JSON.stringify({ ...config, workspaces: { [directory]: { image, env, cache, services } } }));
   const budgie = await user.start({ sandbox: true, args: ["--sandbox-image", OWN_IMAGE, "--config", file] });
   try {
     const result = await budgie.ask("shell-worker", { directory, prompt: "[[run: sh check.sh 2>&1]]" });
@@ -149,9 +154,9 @@ describe("an agent runs a project's tests in an image without budgie's programs,
     expectCommit(directory);
   });
 
-  it.skipIf(isRoot)("with a PostgreSQL that it starts", async () => {
+  it("with a PostgreSQL beside it, as the documentation has it", async () => {
     const directory = createWorktree("database", POSTGRES);
-    const said = await work(directory, "sh test.sh");
+    const said = await work(directory, "sh test.sh", { services: readDocumentedServices() });
 
     expect(said).toBe("budgie\npassed");
     expectCommit(directory);

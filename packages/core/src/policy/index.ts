@@ -18,6 +18,7 @@ export {
   type Limits,
   type Loosening,
   type Policy,
+  type Service,
   type Tightening,
 } from "./policy.ts";
 export { ALL_HIDDEN_PATHS, KIRO_HIDDEN_PATHS, PROGRAM_PATHS } from "./program-paths.ts";

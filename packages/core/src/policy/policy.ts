@@ -143,3 +143,18 @@ type Choice<Value extends string> = {
 export const CACHE_TOOLS = ["npm", "pip", "cargo", "go", "maven"] as const;
 
 export type CacheTool = (typeof CACHE_TOOLS)[number];
+
+/** A program beside a session's sandboxes, such as a database. */
+export type Service = {
+  /** The host name at which sandboxes reach it */
+  readonly name: string;
+  /** The TCP port on which it listens, and at which sandboxes reach it */
+  readonly port: number;
+  readonly image: string;
+  /** Its environment variables besides the image's; everybody with access to the engine can read them */
+  readonly env: Readonly<Record<string, string>>;
+  /** Replaces the image's command, behind its entrypoint */
+  readonly command?: readonly string[] | undefined;
+  /** The command in its container that succeeds once it can be used; default: it is not waited for */
+  readonly ready?: readonly string[] | undefined;
+};

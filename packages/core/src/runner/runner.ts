@@ -1,6 +1,6 @@
 import type { GitFolders } from "../policy/git-folders.ts";
 import type { HiddenPaths } from "../policy/hidden-paths.ts";
-import type { Access, CacheTool } from "../policy/policy.ts";
+import type { Access, CacheTool, Service } from "../policy/policy.ts";
 import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
 import type { RequestListener } from "node:http";
 import type { Duplex, Readable, Writable } from "node:stream";
@@ -129,6 +129,11 @@ export type Command = {
    * without a sandbox ignores it
    */
   readonly cache?: { readonly tools: readonly CacheTool[]; readonly trust: string } | undefined;
+  /**
+   * The services of the session's sandboxes, which run from the session's first start with them until its end; default none. A runner
+   * without a sandbox ignores them
+   */
+  readonly services?: readonly Service[] | undefined;
   /** The name of the login that the process needs in a sandbox, such as `kiro`; without that login `start` rejects with `LOGIN_REQUIRED` */
   readonly login?: string | undefined;
   /** True if the process may get only the part of that login that ends by itself; default false */

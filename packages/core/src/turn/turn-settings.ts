@@ -32,6 +32,8 @@ export type Provided = {
   readonly project?: ProjectImageReport | undefined;
   /** The cache of its processes' downloads; default none */
   readonly cache?: Command["cache"];
+  /** The services beside its processes; default none */
+  readonly services?: Command["services"];
   /** The variables of the agent's command that its processes do not get; default none */
   readonly withheld?: readonly string[] | undefined;
   /** True if its processes get only the part of a login that ends by itself; default false */

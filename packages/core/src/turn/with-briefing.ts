@@ -9,10 +9,12 @@ type Place = Pick<Runner, "imageTools" | "isolation">;
 export function withBriefing(
   { agent, policy, prompt }: CheckedRequest,
   { imageTools = [], isolation }: Place,
-  { image = agent.program?.image }: Pick<Provided, "image"> = {},
+  { image = agent.program?.image, services = [] }: Pick<Provided, "image" | "services"> = {},
 ): string {
   if (isolation !== "container") return prompt;
   const tools = image === undefined ? imageTools : [];
   const access = formatAccess(policy, { subject: "you", imageTools: tools });
-  return `${prompt}\n\nYou run in a sandbox: ${access} Say what it kept you from, instead of trying again.`;
+  const names = services.map(({ name, port }) => `${name}:${port}`);
+  const beside = names.length === 0 ? "" : ` Beside it run ${names.join(", ")}.`;
+  return `${prompt}\n\nYou run in a sandbox: ${access}${beside} Say what it kept you from, instead of trying again.`;
 }

@@ -26,6 +26,17 @@ describe("the briefing of an agent", () => {
     expect(own).toBe(`Look.\n\n${CAN} ${INSTEAD}`);
   });
 
+  it("names the services beside it", () => {
+    const services = [
+      { name: "db", port: 5432, image: "x", env: {} },
+      { name: "cache", port: 6379, image: "x", env: {} },
+    ];
+
+    expect(withBriefing(ask(), { isolation: "container" }, { services })).toBe(
+      `Look.\n\n${CAN} Beside it run db:5432, cache:6379. ${INSTEAD}`,
+    );
+  });
+
   it.each(["none", "remote"] as const)("is missing with the isolation %s", (isolation) => {
     expect(withBriefing(ask(), { isolation })).toBe("Look.");
   });

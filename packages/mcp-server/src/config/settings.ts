@@ -1,5 +1,5 @@
 import { BudgieError, type Agent } from "@budgie/core";
-import { isWithin, type CacheTool, type Policy } from "@budgie/core/policy";
+import { isWithin, type CacheTool, type Policy, type Service } from "@budgie/core/policy";
 import type { Provided } from "@budgie/core/turn";
 import type { Policies } from "./refuse-unknown-agents.ts";
 
@@ -24,6 +24,8 @@ export type WorkspaceSettings = AgentNeeds & {
   readonly workspacePath?: "/workspace" | "same" | undefined;
   /** The tools whose downloads outlive sessions there; default none */
   readonly cache?: readonly CacheTool[] | undefined;
+  /** The services of its sessions; default none */
+  readonly services?: readonly Service[] | undefined;
   /** By agent; only agents with a section of their own in it */
   readonly agents: ReadonlyMap<string, AgentNeeds>;
 };
@@ -92,6 +94,7 @@ export function findProvided(
     env: expandVariables(named, env),
     image: own?.image ?? workspace?.image,
     cache: findCache(workspace, settings.credentials),
+    services: workspace?.services,
   };
 }
 

@@ -3,9 +3,9 @@ import type { OwnerProcess, OwnerRecord } from "@budgie/core/owners";
 
 /**
  * The purpose of a container or volume. `session`: a session's container; `home` and `auth`: the volumes of its home and its login;
- * `proxy`: the egress proxy of all sessions; `reader`: the container that exports a home.
+ * `proxy`: the egress proxy of all sessions; `reader`: the container that exports a home; `service`: one beside a session's turns.
  */
-export type Role = "turn" | "session" | "home" | "auth" | "proxy" | "reader";
+export type Role = "turn" | "session" | "service" | "home" | "auth" | "proxy" | "reader";
 
 /** The content of the labels of a container or volume. */
 export type LabelFacts = {

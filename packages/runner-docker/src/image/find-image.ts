@@ -20,6 +20,10 @@ export type SandboxImage = {
   readonly path: string;
   /** The paths that its configuration declares as volumes, normalized */
   readonly volumes: readonly string[];
+  /** The start of its own command line; empty for none */
+  readonly entrypoint: readonly string[];
+  /** The rest of that; empty for none */
+  readonly command: readonly string[];
   /** The tools that its label names */
   readonly tools: readonly string[];
   /** The names of its variables that would direct an agent, or the programs that it starts */
@@ -39,6 +43,7 @@ type InspectedImage = {
   readonly Architecture?: string;
   readonly Config?: {
     readonly Entrypoint?: readonly string[] | null;
+    readonly Cmd?: readonly string[] | null;
     readonly WorkingDir?: string;
     readonly Env?: readonly string[] | null;
     readonly Volumes?: Readonly<Record<string, unknown>> | null;
@@ -64,12 +69,17 @@ export async function findImage({ endpoint }: { readonly endpoint: Endpoint }, n
     platform: `${facts.Os ?? "unknown"}/${facts.Architecture ?? "unknown"}`,
     path: valueOf("PATH") ?? USUAL_PATH,
     volumes,
+    ...findCommand(facts),
     tools: parseImageTools(Labels),
     strayVariables: findStrayVariables(facts),
     runtimeDir: valueOf("KIRO_RUNTIME_DIR"),
     hasPrograms: Labels?.["dev.budgie.programs"] === PROGRAMS,
     isLikeOriginals: isLikeOriginals(facts),
   };
+}
+
+function findCommand({ Config }: InspectedImage): Pick<SandboxImage, "command" | "entrypoint"> {
+  return { entrypoint: Config?.Entrypoint ?? [], command: Config?.Cmd ?? [] };
 }
 
 /** Returns the names of variables for Kiro, for the dynamic linker, for every Node, and for a network that the sandbox does not have. */

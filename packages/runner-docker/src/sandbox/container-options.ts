@@ -9,7 +9,7 @@ import { toMount, type ContainerMount } from "./to-mount.ts";
 export const FORWARDER = "/forwarder";
 
 /** The limits that an engine enforces. No engine limits the size of a volume. */
-type EngineLimits = Omit<Limits, "diskBytes" | "tmpBytes">;
+export type EngineLimits = Omit<Limits, "diskBytes" | "tmpBytes">;
 
 export type SandboxContainer = {
   /** The image's id: a name may point to another image between the check and the start */
@@ -30,6 +30,8 @@ export type SandboxContainer = {
    * itself
    */
   readonly forwarder?: readonly string[] | undefined;
+  /** The services beside it; default none */
+  readonly services?: BesideSandbox | undefined;
   /** Path on the host; `undefined` for the image's own certificates */
   readonly caFile: string | undefined;
   readonly limits: Omit<Limits, "diskBytes">;
@@ -40,6 +42,14 @@ export type SandboxContainer = {
   /** `undefined` for the engine's default */
   readonly runtime: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
+};
+
+/** The services beside a sandbox. */
+export type BesideSandbox = {
+  /** The start of a command line: forwards to them in the background, and runs the command that follows */
+  readonly forwarders: readonly string[];
+  /** Their names and addresses in the sandbox, as in `db:127.0.1.1` */
+  readonly hosts: readonly string[];
 };
 
 /** Returns the isolation profile of a turn. Every change to a sandbox's rights shows in the diff of this function. */
@@ -55,6 +65,7 @@ export function toSandboxContainer(turn: SandboxContainer): ContainerCreateOptio
     network,
     runtime,
     seccomp,
+    services,
     user,
     workspacePath,
   } = turn;
@@ -63,7 +74,7 @@ export function toSandboxContainer(turn: SandboxContainer): ContainerCreateOptio
   return {
     Image: imageId,
     // Replaces the image's entrypoint, which could run something first. Any image with a /bin/sh works.
-    Entrypoint: [...forwarder, "/bin/sh", "-c", INIT_SCRIPT, "budgie"],
+    Entrypoint: [...(services?.forwarders ?? []), ...forwarder, "/bin/sh", "-c", INIT_SCRIPT, "budgie"],
     // The variables that the init script unsets. It gets the command over stdin: everybody with access to the engine can read this.
     Cmd: stray.filter((name) => /^[A-Za-z_]\w*$/.test(name)),
     // An engine can only replace an image's variables, and its shell runs before it can unset them.
@@ -79,9 +90,10 @@ export function toSandboxContainer(turn: SandboxContainer): ContainerCreateOptio
       ...toIsolation(limits, seccomp),
       // A turn that uses all of its processors leaves the larger share to the other containers.
       CpuShares: 512,
-      Ulimits: hasUlimits ? ULIMITS.map(([Name, most]) => ({ Name, Soft: most, Hard: most })) : [],
+      Ulimits: hasUlimits ? ULIMITS : [],
       Init: true,
       NetworkMode: network,
+      ...(services === undefined ? {} : { ExtraHosts: [...services.hosts] }),
       GroupAdd: [...extraGroups],
       // Without `exec`, builds could not run programs in /tmp.
       Tmpfs: {
@@ -96,16 +108,16 @@ export function toSandboxContainer(turn: SandboxContainer): ContainerCreateOptio
 // The kernel counts all but the last across all processes of a user, also on the host and in other sandboxes, so these limits leave a share
 // for the others. None exceeds an ordinary user's limit, which a rootless engine cannot raise. A core file would stay in the workspace, and
 // the host's program that takes them in its place is started unless the limit is 1.
-const ULIMITS = [
-  ["nofile", 16_384],
-  ["sigpending", 1024],
-  ["msgqueue", 256 * 1024],
-  ["memlock", 64 * 1024],
-  ["core", 1],
-] as const;
+export const ULIMITS = Object.entries({
+  nofile: 16_384,
+  sigpending: 1024,
+  msgqueue: 256 * 1024,
+  memlock: 64 * 1024,
+  core: 1,
+}).map(([Name, most]) => ({ Name, Soft: most, Hard: most }));
 
 /** Returns the isolation and the limits of every container that runs something. */
-function toIsolation({ cpus, memoryBytes, pids }: EngineLimits, seccomp: string | undefined) {
+export function toIsolation({ cpus, memoryBytes, pids }: EngineLimits, seccomp: string | undefined) {
   return {
     ReadonlyRootfs: true,
     CapDrop: ["ALL"],

@@ -20,6 +20,7 @@ import { PROGRAMS, type SandboxImage } from "../image/find-image.ts";
 import type { ContainerMount } from "../sandbox/to-mount.ts";
 import { toSandboxContainer } from "../sandbox/container-options.ts";
 import type { SandboxContext } from "../session/sandbox-context.ts";
+import type { OpenServices } from "../session/session-services.ts";
 
 /** All that a sandbox depends on. */
 export type SandboxRequest = {
@@ -29,6 +30,8 @@ export type SandboxRequest = {
   readonly command: Command;
   readonly options: StartOptions;
   readonly network: Pick<ProcessNetwork, "forwarder" | "joinable" | "mode">;
+  /** The session's services; `undefined` for none */
+  readonly services?: OpenServices | undefined;
   /** Decides whether a container that cannot be looked into is refused */
   readonly decideVisibility: () => Promise<boolean>;
   /**
@@ -69,7 +72,8 @@ export async function planSandbox(request: SandboxRequest): Promise<SandboxPlan>
   }
   try {
     const files = context.ensureMountedFiles(command.env);
-    held = await holdMounts({ ...request, ...files, caFile: context.caFile, skeleton });
+    const { hostsFile } = request.services ?? files;
+    held = await holdMounts({ ...request, ...files, hostsFile, caFile: context.caFile, skeleton });
     // The engine would create new volumes in place of removed ones.
     const run = await request.containerReady;
     const image = command.image === undefined ? context.image : await context.findImage(command.image);
@@ -104,9 +108,9 @@ type BodyParts = {
 };
 
 function toBody(request: SandboxRequest, { cache, held, image, programs }: BodyParts): ContainerCreateOptions {
-  const { command, context, network, options, session } = request;
+  const { command, context, network, options, services, session } = request;
   const { caFile, callerGroups, engine, owner, runtime, user } = context;
-  const shared = [programs, cache].filter((mount) => mount !== undefined);
+  const shared = [programs, cache, services?.mount].filter((mount) => mount !== undefined);
   const mounts = [...held.mounts.map(({ settings }) => settings), ...shared];
   return toSandboxContainer({
     imageId: image.id,
@@ -118,6 +122,7 @@ function toBody(request: SandboxRequest, { cache, held, image, programs }: BodyP
     workspacePath: held.workspacePath,
     network: network.mode,
     forwarder: network.forwarder?.command,
+    services,
     caFile,
     limits: chooseLimits(context, options),
     seccomp: context.ensureSeccomp(),

@@ -13,6 +13,8 @@ async function find(name: string) {
       Os: "linux",
       Architecture: "arm64",
       Config: {
+        Entrypoint: ["/begin"],
+        Cmd: ["serve", "-x"],
         Env: ["HOME=/x", "PATH=/opt/bin:/bin", "KIRO_X=1", "LD_PRELOAD=/x", "NODE_OPTIONS=", "no_proxy=*", "OLD_X=1"],
         Labels: { "dev.budgie.tools": "git node@22 <b>", "dev.budgie.programs": "/opt/agents" },
       },
@@ -32,6 +34,8 @@ it("finds an image by its name, and keeps the id", async () => {
     platform: "linux/arm64",
     path: "/opt/bin:/bin",
     volumes: [],
+    entrypoint: ["/begin"],
+    command: ["serve", "-x"],
     strayVariables: ["KIRO_X", "LD_PRELOAD", "NODE_OPTIONS", "no_proxy"],
     runtimeDir: undefined,
     hasPrograms: true,

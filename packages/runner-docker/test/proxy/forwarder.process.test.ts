@@ -2,11 +2,11 @@ import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
-import { createServer, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { buffer, text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { createForwarderPlace, freePort, OWN_FORWARDER } from "./forwarder-place.ts";
+import { createForwarderPlace } from "./forwarder-place.ts";
 
 const MB = 1_000_000;
 
@@ -23,19 +23,6 @@ const SENDS_URGENT_DATA = `
   send($peer, "b" x 1000, 0);
   shutdown($peer, 1);
   sleep 60;
-`;
-
-// Connects to the proxy before anything else, and prints the answer.
-const CONNECTS = `
-  const peer = require("node:net").connect(Number(process.argv[1]), "127.0.0.1");
-  peer.write(process.env.WORD);
-  process.stdin.pipe(peer);
-  let said = "";
-  peer.on("data", (data) => (said += data)).on("end", () => {
-    const blocked = /SigBlk:\\s+(\\w+)/.exec(require("node:fs").readFileSync("/proc/self/status", "latin1"))[1];
-    console.log(JSON.stringify({ pid: process.pid, blocked, said }));
-    process.exit();
-  });
 `;
 
 // The forwarder runs on Linux only, like every sandbox.
@@ -185,45 +172,6 @@ describe.skipIf(process.platform !== "linux")("the forwarder", () => {
 
     expect(await once(place.child, "exit")).toEqual([0, null]);
   });
-
-  it.each([
-    [[], /^usage: forwarder SOCKET \[PORT \[COMMAND ARGUMENT\.\.\.\]\]\n/],
-    [["/tmp/x", "0", "/bin/true"], /not a port/],
-    [["/tmp/".padEnd(108, "x")], /too long/],
-    [["/tmp/x", "0"], /not a port/],
-    [["/tmp/x", "65536"], /not a port/],
-    [["/tmp/x", "80x"], /not a port/],
-  ])("refuses the arguments %j", async (args, message) => {
-    expect(await runToEnd(args)).toEqual([1, expect.stringMatching(message)]);
-  });
-
-  it("becomes a command, with its streams, variables and signals, once it listens for it", async () => {
-    await using place = await createForwarderPlace();
-    await place.serve(echo);
-    const [port, [forwarder = ""]] = [`${await freePort()}`, OWN_FORWARDER];
-    const args = [place.socket, port, process.execPath, "-e", CONNECTS, port];
-    const child = spawn(forwarder, args, { stdio: ["pipe", "pipe", "inherit"], env: { WORD: "hello" } });
-    child.stdin.end(" from stdin");
-
-    const [said] = await Promise.all([text(child.stdout), once(child, "exit")]);
-
-    expect(JSON.parse(said)).toEqual({ pid: child.pid, blocked: "0000000000000000", said: "hello from stdin" });
-  });
-
-  it("reports that it cannot run a command", async () => {
-    const args = ["/tmp/x", `${await freePort()}`, "/no/such/program"];
-
-    expect(await runToEnd(args)).toEqual([1, "forwarder: cannot run the command\n"]);
-  });
-
-  it("reports that it cannot listen", async () => {
-    const port = await freePort();
-    const taken = createServer().listen(port, "127.0.0.1");
-    await once(taken, "listening");
-
-    expect(await runToEnd(["/tmp/x", `${port}`])).toEqual([1, "forwarder: cannot listen on 127.0.0.1\n"]);
-    taken.close();
-  });
 });
 
 /** Reads a socket to its end; unlike `text` it does not destroy it. */
@@ -237,11 +185,4 @@ async function hear(socket: Socket): Promise<string> {
 function toSizes(said: string): { readonly before: number; readonly after: number } {
   const [before = "", after = ""] = /^(a*)(b*)$/.exec(said)?.slice(1) ?? [];
   return { before: before.length, after: after.length };
-}
-
-async function runToEnd(args: readonly string[]): Promise<readonly [number | null, string]> {
-  const [command = ""] = OWN_FORWARDER;
-  const child = spawn(command, args, { stdio: ["ignore", "ignore", "pipe"], timeout: 5000 });
-  const [said, [code]] = await Promise.all([text(child.stderr), once(child, "exit") as Promise<[number | null]>]);
-  return [code, said];
 }

@@ -10,4 +10,4 @@ export {
 } from "./held-mounts.ts";
 export { descriptorPath, movedError } from "./held-sources.ts";
 export type { MountSettings, VolumeMount } from "./mount-settings.ts";
-export { ensureMountedFiles, ensureTrustStore, type MountedFiles } from "./mounted-files.ts";
+export { ensureMountedFiles, ensureTrustStore, LOCAL_HOSTS, type MountedFiles } from "./mounted-files.ts";

@@ -19,6 +19,9 @@ export type MountedFiles = {
   readonly trustStoreFile?: string | undefined;
 };
 
+/** The content of `/etc/hosts` in a sandbox without services. */
+export const LOCAL_HOSTS = "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n";
+
 /** Writes the user's certificates for Java below the state directory, if they changed since. Throws if their file cannot be read. */
 export function ensureTrustStore(stateDir: string, caFile: string): string {
   const store = buildJavaTrustStore(readPlainFile(caFile).text);
@@ -37,7 +40,7 @@ export function ensureMountedFiles(
   return {
     passwdFile: ensureMountedFile(folder, `passwd-${user.uid}-${user.gid}`, buildPasswd(user)),
     resolvFile: ensureMountedFile(folder, "resolv.conf", "# There is no name server: budgie's proxy looks names up.\n"),
-    hostsFile: ensureMountedFile(folder, "hosts", "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n"),
+    hostsFile: ensureMountedFile(folder, "hosts", LOCAL_HOSTS),
     nestingFile: ensureMountedFile(
       folder,
       `depth-${marks.map(([, value]) => value).join("-")}`,

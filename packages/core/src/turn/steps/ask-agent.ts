@@ -51,7 +51,7 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
   const { provided } = settings;
   const { agent, directory, policy } = turn.request;
   const { egress, limits, workspace } = policy;
-  const { cache, isShortLogin, project, withheld = [] } = provided;
+  const { cache, isShortLogin, project, services, withheld = [] } = provided;
   turn.report.image = project;
   const ready = Promise.all(turn.ready);
   return {
@@ -63,7 +63,7 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
       const image = provided.image ?? command.image;
       const own = Object.entries(env).filter(([name]) => !withheld.includes(name));
       const all = { ...provided.env, ...Object.fromEntries(own), ...nestingVariables(settings.nesting) };
-      const marked = { ...command, image, needsPrograms: true, cache, isShortLogin, env: all };
+      const marked = { ...command, image, needsPrograms: true, cache, services, isShortLogin, env: all };
       // A process that gets all its input at its start has nothing to wait for. Protected paths would have to hold between turns too.
       const isOnce = options.input !== undefined || settings.protectExecutablePaths;
       const standbyKey = isOnce ? undefined : [agent, marked.env, options.standbyKey];
