@@ -9,6 +9,7 @@ import type { Config } from "./config/config.ts";
 import { hasPerson, isYes } from "./process/refuse-without-person.ts";
 import { createStyle } from "./terminal/style.ts";
 import { failureText, findingLines, isFailure, type Finding } from "./commands/doctor/finding.ts";
+import { inspectCertificates } from "./commands/doctor/inspect-egress.ts";
 import { inspectMachine } from "./commands/doctor/inspect-machine.ts";
 import { listSandboxFindings } from "./commands/doctor/list-sandbox-findings.ts";
 import { CLIENT_NAMES, CLIENTS, type ClientName } from "./commands/install/clients.ts";
@@ -39,7 +40,7 @@ export async function runInit(config: Config, options: InitOptions, host: Host):
   return called === EXIT.done ? installClients(config, options, host) : called;
 }
 
-/** Checks engine, image and login, and builds the image if there is none. */
+/** Checks engine, image, login and the certificates of named hosts, and builds the image if there is none. */
 async function prepareSandbox(config: Config, options: InitOptions, host: Host): Promise<number> {
   const facts = await inspectMachine(config, host);
   const isMissing = facts.engine.ok && !facts.image.ok;
@@ -52,7 +53,13 @@ async function prepareSandbox(config: Config, options: InitOptions, host: Host):
     const built = await runBuildImage(build, host);
     return built === EXIT.done ? prepareSandbox(config, { ...options, yes: false }, host) : built;
   }
-  const findings = listSandboxFindings(facts, config, host).filter(({ what }) => what !== "secrets");
+  const machine = listSandboxFindings(facts, config, host).filter(({ what }) => what !== "secrets");
+  // A call would fail at its certificates, and an agent may try for long.
+  const certificates = await inspectCertificates(facts, config.policies.ceiling.egress, {
+    caFile: config.caFile,
+    host,
+  });
+  const findings = [...machine, ...certificates];
   const style = createStyle(host);
   const sound = findings.filter(({ state }) => state === "ok");
   host.stdout.write(findingLines(sound, style, host.columns));

@@ -1,12 +1,19 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:https";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { createCertificateAuthority, serveOnLoopback } from "@budgie/testkit";
 import { listTraces, openEngine } from "../helpers/engine.ts";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables, type BudgieUser } from "../helpers/start-budgie.ts";
 
 /** Returns the command line, and the variables of a user whose engine is there. */
 function init(user: BudgieUser, ...args: readonly string[]) {
-  const env = { ...toEngineVariables(), ...(process.getuid?.() === 0 ? { BUDGIE_ALLOW_ROOT: user.host.home } : {}) };
+  return initWith(user, {}, ...args);
+}
+
+function initWith(user: BudgieUser, own: Readonly<Record<string, string>>, ...args: readonly string[]) {
+  const asRoot = process.getuid?.() === 0 ? { BUDGIE_ALLOW_ROOT: user.host.home } : {};
+  const env = { ...toEngineVariables(), ...asRoot, ...own };
   return user.run(["init", "-C", user.workspace, "--sandbox-image", TEST_IMAGE, ...args], env);
 }
 
@@ -73,5 +80,24 @@ describe("budgie init", () => {
     expect(withoutLogin.exitCode).toBe(1);
     expect(withoutLogin.stdout).toContain("kiro-cli login");
     expect(existsSync(user.host.agentsDir)).toBe(false);
+  });
+
+  it("behind a network that inspects TLS, names the file to add before it calls anybody", async () => {
+    await using authority = await createCertificateAuthority("Corp");
+    await using server = await serveOnLoopback(createServer(await authority.issue("registry.test")));
+    await using user = await createBudgieUser();
+    const allowed = ["--allow-host", `registry.test:${server.port}=127.0.0.1`];
+
+    const unknown = await init(user, ...allowed);
+    const offered = await initWith(user, { NODE_EXTRA_CA_CERTS: authority.file }, ...allowed);
+    const trusted = await init(user, ...allowed, "--ca-file", authority.file);
+    await removeSessions(user);
+
+    expect(unknown.exitCode).toBe(1);
+    expect(unknown.stdout).toMatch(/^failed {2}egress .*registry\.test.*"Corp"/m);
+    expect(unknown.stdout).not.toContain("call ");
+    expect(offered.exitCode).toBe(1);
+    expect(offered.stdout).toContain(`To do:\n  budgie config set caFile "${authority.file}"\n`);
+    expect(trusted.exitCode).toBe(0);
   });
 });

@@ -16,16 +16,27 @@ export async function inspectEgress(
 ): Promise<readonly Finding[]> {
   if (policy.mode === "bridge" && canStart(facts))
     return [makeFinding("note", "--egress bridge is unsafe: nobody watches or refuses anything")];
-  const reaches = policy.mode === "allowlist" || policy.mode === "open";
-  // The user did not name the hosts of a preset, so they are not contacted.
-  const named = policy.hosts.filter(({ from, host: name }) => !from.startsWith("preset ") && !name.startsWith("*."));
-  const hosts = reaches ? named : [];
-  const trust = { policy, caFile, print: facts.print };
   const [tried, remarks] = await Promise.all([
-    canStart(facts) ? trySandbox(policy, hosts[0], lab) : [],
-    judgeCertificates(hosts, trust, host),
+    canStart(facts) ? trySandbox(policy, listNamed(policy)[0], lab) : [],
+    inspectCertificates(facts, policy, { caFile, host }),
   ]);
-  return [...tried, ...remarks.map((remark): Finding => ({ ...remark, what: "egress" }))];
+  return [...tried, ...remarks];
+}
+
+/** Compares the certificates of the hosts that the user names with what sandboxes trust. */
+export async function inspectCertificates(
+  { print }: Pick<SandboxFacts, "print">,
+  policy: EgressPolicy,
+  { caFile, host }: Pick<Trial, "caFile" | "host">,
+): Promise<readonly Finding[]> {
+  const remarks = await judgeCertificates(listNamed(policy), { policy, caFile, print }, host);
+  return remarks.map((remark): Finding => ({ ...remark, what: "egress" }));
+}
+
+/** Lists the hosts that the user names. Those of a preset were not named, so they are not contacted. */
+function listNamed({ hosts, mode }: EgressPolicy): readonly AllowedHost[] {
+  if (mode !== "allowlist" && mode !== "open") return [];
+  return hosts.filter(({ from, host: name }) => !from.startsWith("preset ") && !name.startsWith("*."));
 }
 
 type Trial = {
