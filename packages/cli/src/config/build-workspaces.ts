@@ -16,10 +16,10 @@ export function buildWorkspaces(
 }
 
 function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): WorkspaceSettings {
-  const { agents, cache, env, image, limits, path, requireImage, services, workspacePath } = workspace;
+  const { agents, cache, env, image, limits, mounts, path, requireImage, services, workspacePath } = workspace;
   const { file = "", sandbox } = options;
   const key = `workspaces.${JSON.stringify(path)}`;
-  const [unenforced] = (["allowHost", "allowPreset", "limits", "requireImage", "services"] as const).filter(
+  const [unenforced] = (["allowHost", "allowPreset", "limits", "mounts", "requireImage", "services"] as const).filter(
     (name) => workspace[name] !== undefined,
   );
   if (!sandbox && unenforced !== undefined) throw needsSandbox(`"${key}.${unenforced}" in "${file}"`);
@@ -35,6 +35,11 @@ function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): Works
     directory: resolveLinks(workspace.directory),
     env,
     image,
+    mounts: mounts?.map((named) => ({
+      named,
+      path: resolveLinks(named),
+      option: `"${key}.mounts" in "${file}"`,
+    })),
     workspacePath,
     cache,
     services,
@@ -75,11 +80,11 @@ function cap(section: AgentSection, limits: FileWorkspace["limits"]): AgentSecti
   return { ...section, limits: Object.fromEntries(capped) as AgentSection["limits"] };
 }
 
-/** Resolves the symlinks of a directory that exists, once: an agent that can write beside a symlink could point it elsewhere later. */
-export function resolveLinks(directory: string): string {
+/** Resolves the symlinks of a path that exists, once: an agent that can write beside a symlink could point it elsewhere later. */
+export function resolveLinks(path: string): string {
   try {
-    return realpathSync.native(directory);
+    return realpathSync.native(path);
   } catch {
-    return directory;
+    return path;
   }
 }

@@ -1,4 +1,4 @@
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { BudgieError, type Agent, type EgressMode } from "@budgie/core";
 import type { Limits, Tightening } from "@budgie/core/policy";
@@ -48,6 +48,8 @@ export type FileWorkspace = Omit<EgressWishes, "egress"> &
     readonly path: string;
     readonly directory: string;
     readonly requireImage: boolean | undefined;
+    /** Absolute paths */
+    readonly mounts: readonly string[] | undefined;
     readonly limits: Partial<Limits> | undefined;
     readonly workspacePath: WorkspaceSettings["workspacePath"];
     readonly cache: WorkspaceSettings["cache"];
@@ -115,7 +117,7 @@ export function parseConfigFile(
 type WorkspacePlace = FileHost & { readonly path: string };
 
 function readWorkspace(section: WorkspaceSection, { file, path, ...place }: WorkspacePlace): FileWorkspace {
-  const { agents, cache, env = {}, image, limits, requireImage, services, workspacePath, ...hosts } = section;
+  const { agents, cache, env = {}, image, limits, mounts, requireImage, services, workspacePath, ...hosts } = section;
   const read = Object.entries(agents).map(([name, agent]) => {
     const option = `"workspaces.${JSON.stringify(path)}.agents.${name}.timeout" in "${file}"`;
     return [
@@ -130,6 +132,7 @@ function readWorkspace(section: WorkspaceSection, { file, path, ...place }: Work
     env,
     image,
     limits,
+    mounts: mounts?.map((mount) => resolve(resolvePath(mount, place))),
     requireImage,
     workspacePath,
     cache,

@@ -35,6 +35,11 @@ const service = z.strictObject(
   "an object",
 );
 
+const MOST_MOUNTS = 16;
+
+// A path relative to the file would name another thing once the file moves.
+const mountPath = z.string("a path").regex(/^(?:\/|~\/)[^\0]*$/, "an absolute path, or one that begins with ~/");
+
 const workspacePath = configSchema.shape.workspacePath.unwrap();
 
 /** The section of a directory. */
@@ -53,6 +58,11 @@ const workspaceSection = z.strictObject(
     workspacePath: workspacePath
       .optional()
       .describe("the path at which new sessions' sandboxes show the directory there"),
+    mounts: z
+      .array(mountPath, "a list of paths")
+      .max(MOST_MOUNTS, `at most ${MOST_MOUNTS} paths`)
+      .optional()
+      .describe("files and folders of this machine that sandboxes there also show, read-only and at the same path"),
     cache: z
       .array(z.enum(CACHE_TOOLS, `one of ${CACHE_TOOLS.join(", ")}`), `a list of ${CACHE_TOOLS.join(", ")}`)
       .optional()

@@ -90,10 +90,50 @@ describe("the settings of a directory", () => {
     [{ allowHost: ["x.example"] }],
     [{ allowPreset: ["npm"] }],
     [{ services: { db: { image: "x", port: 1 } } }],
+    [{ mounts: ["~/shared"] }],
   ])("need a sandbox for %j", (section) => {
     const content = { workspaces: { "~/code": section } };
 
     expect(() => parse(content, {})).toThrow("Without --sandbox nothing can enforce");
+  });
+});
+
+describe("the mounts of a directory", () => {
+  it("are the real paths of those that its section names, and of no other section", () => {
+    const home = createTemporaryFolder();
+    for (const name of ["code", "disk/schemas"]) mkdirSync(join(home, name), { recursive: true });
+    symlinkSync(join(home, "disk/schemas"), join(home, "schemas"));
+    const file = join(home, "budgie.json");
+    const mounts = ["~/schemas", "/srv/missing.json"];
+    writeFileSync(file, JSON.stringify({ workspaces: { "~/code": { mounts } } }));
+    const config = parseConfig({ config: file, sandbox: true }, toSilentHost({ home, cwd: home }));
+    const mountsIn = (directory: string) =>
+      findProvided(config, { agent: AGENT, directory: join(home, directory), env: {} }).mounts;
+
+    expect(mountsIn("code/app")).toEqual([join(home, "disk/schemas"), "/srv/missing.json"]);
+    expect(mountsIn("elsewhere")).toBeUndefined();
+    expect(config.workspaces[0]?.mounts?.[0]).toMatchObject({
+      named: join(home, "schemas"),
+      option: `"workspaces."~/code".mounts" in "${file}"`,
+    });
+  });
+
+  it.each([
+    [["shared"], "an absolute path, or one that begins with ~/"],
+    [["../shared"], "an absolute path, or one that begins with ~/"],
+    [["~other/shared"], "an absolute path, or one that begins with ~/"],
+    [["/shared\0"], "an absolute path, or one that begins with ~/"],
+    [[""], "an absolute path, or one that begins with ~/"],
+    [[7], "a path"],
+    ["/shared", "a list of paths"],
+    [Array.from({ length: 17 }, (_, index) => `/shared/${index}`), "at most 16 paths"],
+  ])("are refused if they are %j", (mounts, expected) => {
+    const refused = expect.objectContaining({
+      code: "CONFIG_INVALID",
+      message: expect.stringMatching(new RegExp(`^Expected "workspaces\\.~/code\\.mounts.* to be ${expected}\\.$`)),
+    });
+
+    expect(() => parse({ workspaces: { "~/code": { mounts } } })).toThrow(refused);
   });
 });
 

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openEngine } from "../helpers/engine.ts";
-import { createBudgieUser, toText } from "../helpers/start-budgie.ts";
+import { createBudgieUser, toEngineVariables, toText } from "../helpers/start-budgie.ts";
 
 const FACTS = `[[run: printenv PROJECT TOKEN NODE_ENV; df -m /tmp | awk 'END { print $2 }'; cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null]]`;
 const IMAGE = process.env["BUDGIE_TEST_IMAGE"] ?? "budgie-demo:latest";
@@ -45,6 +45,79 @@ describe("a call in a directory with settings of its own", () => {
 
     expect(toText(there).split("\n")).toEqual(["shop", "s3cret", "test", "700", "300"]);
     expect(toText(elsewhere).split("\n")).toEqual(["general", "512", "512"]);
+  });
+});
+
+describe("the mounts of a directory", () => {
+  it("are read by its agents at their own path, changed by none, and not there elsewhere", async () => {
+    await using user = await createBudgieUser();
+    const [shop, schemas] = [join(user.host.home, "shop"), join(user.host.home, "disk/schemas")];
+    const [file, data, link] = [
+      join(schemas, "bird.json"),
+      join(user.host.home, "data.json"),
+      join(shop, "../schemas"),
+    ];
+    for (const folder of [shop, schemas]) mkdirSync(folder, { recursive: true });
+    for (const path of [file, data]) writeFileSync(path, "budgie");
+    symlinkSync(schemas, link);
+    const config = join(user.host.home, "budgie.json");
+    writeFileSync(config, JSON.stringify({ workspaces: { [shop]: { mounts: [link, data] } } }));
+    const { ask } = await user.start({ sandbox: true, args: ["--config", config] });
+    const writes = [
+      `echo x >>'${file}'`,
+      `echo x >'${schemas}/new'`,
+      `rm '${file}'`,
+      `chmod 777 '${file}'`,
+      `echo x >>'${data}'`,
+    ];
+    const tries = writes.map((write) => `( ${write} ) 2>/dev/null && echo wrote`);
+    const reads = `cat '${file}' '${data}' 2>/dev/null; echo .; ls '${link}' 2>/dev/null`;
+    const prompt = `[[run: ${[reads, ...tries, "echo tried"].join("; ")}]]`;
+
+    const there = await ask("shell-worker", { directory: shop, prompt });
+    const elsewhere = await ask("shell-worker", { prompt: `[[run: ${reads}]]` });
+    writeFileSync(file, "parrot");
+    const changed = await ask("shell-worker", { directory: shop, prompt });
+    rmSync(schemas, { recursive: true });
+    const missing = await ask("shell-worker", { directory: shop, prompt });
+    symlinkSync(join(user.host.home, ".ssh"), schemas);
+    const swapped = await ask("shell-worker", { directory: shop, prompt });
+
+    expect(toText(there)).toBe("budgiebudgie.\ntried");
+    expect(toText(elsewhere)).toBe(".");
+    expect(toText(changed)).toBe("parrotbudgie.\ntried");
+    expect(missing.structuredContent).toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining(`The mount "${schemas}" is missing.`),
+    });
+    expect(swapped.structuredContent).toMatchObject({
+      code: "WORKSPACE_INVALID",
+      message: expect.stringContaining(`"${schemas}" was exchanged`),
+    });
+    expect(readFileSync(data, "utf8")).toBe("budgie");
+  });
+
+  it("may be around it, or lie in it, where it has its own path", async () => {
+    await using user = await createBudgieUser();
+    const [code, shop] = [join(user.host.home, "code"), join(user.host.home, "code/shop")];
+    for (const name of ["other", "shop/fixed"]) mkdirSync(join(code, name), { recursive: true });
+    const config = join(user.host.home, "budgie.json");
+    const section = { workspacePath: "same", mounts: [code, join(shop, "fixed")] };
+    writeFileSync(config, JSON.stringify({ workspaces: { [shop]: section } }));
+    const { ask } = await user.start({ sandbox: true, args: ["--config", config] });
+    const prompt = "[[run: ls ..; for at in own fixed/x ../other/x; do touch $at 2>/dev/null && echo made $at; done]]";
+
+    expect(toText(await ask("shell-worker", { directory: shop, prompt }))).toBe("other\nshop\nmade own");
+  });
+
+  it("never hold what a workspace may not hold", async () => {
+    await using user = await createBudgieUser();
+    const config = join(user.host.home, "budgie.json");
+    writeFileSync(config, JSON.stringify({ workspaces: { "~/shop": { mounts: ["~/.ssh"] } } }));
+
+    const run = await user.run(["--sandbox", "--sandbox-image", IMAGE, "--config", config], toEngineVariables());
+
+    expect(run).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("is your SSH keys") });
   });
 });
 

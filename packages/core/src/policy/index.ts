@@ -22,4 +22,4 @@ export {
   type Tightening,
 } from "./policy.ts";
 export { ALL_HIDDEN_PATHS, KIRO_HIDDEN_PATHS, PROGRAM_PATHS } from "./program-paths.ts";
-export type { AllowedRoot, GuardedPath, WorkspaceRules } from "./workspace-rules.ts";
+export { findRefusal, type AllowedRoot, type GuardedPath, type WorkspaceRules } from "./workspace-rules.ts";

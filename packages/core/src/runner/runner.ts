@@ -113,7 +113,7 @@ export type Command = {
   readonly argv: readonly [string, ...string[]];
   /** The environment variables besides the runner's own; the host's are not passed on */
   readonly env: Readonly<Record<string, string>>;
-  /** Host files and folders that the process may read besides its workspace; missing ones are ignored */
+  /** Host files and folders that the process may read besides its workspace; missing ones are ignored unless they are required */
   readonly projections: readonly Projection[];
   /**
    * Files to write into a sandbox's home before the process starts; a runner without a sandbox ignores them, since its processes have the
@@ -148,6 +148,11 @@ export type Projection = {
   readonly source: string;
   /** The path below `$HOME`, such as `.kiro/steering` */
   readonly home: string | undefined;
+  /**
+   * True if `start` rejects unless a file or folder is there: with `CONFIG_INVALID`, or with `WORKSPACE_INVALID` if a symlink leads to it.
+   * Mounts below it are left out. By default symlinks are followed
+   */
+  readonly isRequired?: boolean | undefined;
 };
 
 /**

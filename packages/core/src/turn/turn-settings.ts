@@ -30,6 +30,8 @@ export type Provided = {
   readonly image?: string | undefined;
   /** The image that the directory's own files ask for; default: they ask for none */
   readonly project?: ProjectImageReport | undefined;
+  /** Real paths of the host that its processes may read besides; default none */
+  readonly mounts?: readonly string[] | undefined;
   /** The cache of its processes' downloads; default none */
   readonly cache?: Command["cache"];
   /** The services beside its processes; default none */

@@ -9,12 +9,17 @@ type Place = Pick<Runner, "imageTools" | "isolation">;
 export function withBriefing(
   { agent, policy, prompt }: CheckedRequest,
   { imageTools = [], isolation }: Place,
-  { image = agent.program?.image, services = [] }: Pick<Provided, "image" | "services"> = {},
+  { image = agent.program?.image, ...more }: Pick<Provided, "image" | "mounts" | "services"> = {},
 ): string {
   if (isolation !== "container") return prompt;
   const tools = image === undefined ? imageTools : [];
   const access = formatAccess(policy, { subject: "you", imageTools: tools });
+  return `${prompt}\n\nYou run in a sandbox: ${access}${formatMore(more)} Say what it kept you from, instead of trying again.`;
+}
+
+/** Returns a sentence for what the user's settings add to a sandbox. */
+function formatMore({ mounts = [], services = [] }: Pick<Provided, "mounts" | "services">): string {
+  const shown = mounts.length === 0 ? "" : ` It also shows you, read-only, ${mounts.join(", ")}.`;
   const names = services.map(({ name, port }) => `${name}:${port}`);
-  const beside = names.length === 0 ? "" : ` Beside it run ${names.join(", ")}.`;
-  return `${prompt}\n\nYou run in a sandbox: ${access}${beside} Say what it kept you from, instead of trying again.`;
+  return names.length === 0 ? shown : `${shown} Beside it run ${names.join(", ")}.`;
 }

@@ -37,6 +37,14 @@ describe("the briefing of an agent", () => {
     );
   });
 
+  it("names the paths that the sandbox shows besides", () => {
+    const mounts = ["/srv/schemas", "/srv/data.json"];
+
+    expect(withBriefing(ask(), { isolation: "container" }, { mounts })).toBe(
+      `Look.\n\n${CAN} It also shows you, read-only, /srv/schemas, /srv/data.json. ${INSTEAD}`,
+    );
+  });
+
   it.each(["none", "remote"] as const)("is missing with the isolation %s", (isolation) => {
     expect(withBriefing(ask(), { isolation })).toBe("Look.");
   });

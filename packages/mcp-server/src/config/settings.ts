@@ -13,6 +13,16 @@ export type AgentNeeds = {
   readonly image?: string | undefined;
 };
 
+/** A path of this machine that the configuration shows to sandboxes, read-only. */
+type ConfiguredMount = {
+  /** Absolute path as the user wrote it, links included */
+  readonly named: string;
+  /** The path with the symlinks resolved that existed when budgie started */
+  readonly path: string;
+  /** The key that names it, and its file, for messages */
+  readonly option: string;
+};
+
 /** The settings of calls in one directory and below it. */
 export type WorkspaceSettings = AgentNeeds & {
   /** True if calls fail unless they run in the project's own image; default false */
@@ -22,6 +32,8 @@ export type WorkspaceSettings = AgentNeeds & {
   readonly policies: Policies;
   /** The path at which new sessions' sandboxes show the directory; `undefined` for that of all */
   readonly workspacePath?: "/workspace" | "same" | undefined;
+  /** The paths that sandboxes there show too; default none */
+  readonly mounts?: readonly ConfiguredMount[] | undefined;
   /** The tools whose downloads outlive sessions there; default none */
   readonly cache?: readonly CacheTool[] | undefined;
   /** The services of its sessions; default none */
@@ -93,14 +105,16 @@ export function findProvided(
   return {
     env: expandVariables(named, env),
     image: own?.image ?? workspace?.image,
-    cache: findCache(workspace, settings.credentials),
-    services: workspace?.services,
+    ...(workspace && toShared(workspace, settings.credentials)),
   };
 }
 
-/** Agents with another kind of login share no cache. */
-function findCache({ cache: tools }: Partial<WorkspaceSettings> = {}, trust = ""): Provided["cache"] {
-  return tools && { tools, trust };
+/** Returns what all agents get in a directory. Those with another kind of login share no cache. */
+function toShared(
+  { cache: tools, mounts, services }: WorkspaceSettings,
+  trust = "",
+): Pick<Provided, "cache" | "mounts" | "services"> {
+  return { cache: tools && { tools, trust }, mounts: mounts?.map(({ path }) => path), services };
 }
 
 export type ProvidedFor = {

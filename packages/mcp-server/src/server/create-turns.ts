@@ -18,6 +18,7 @@ import { createProtocols } from "../agents/create-protocols.ts";
 import { createKagentAgents, withPresentAgents } from "../agents/kagent-agents.ts";
 import { openRemote } from "../agents/open-remote.ts";
 import { loadTools } from "../agents/load-tools.ts";
+import { refuseGuardedMounts } from "../config/refuse-guarded-mounts.ts";
 import { findPolicy, findProvided, findWorkspace } from "../config/settings.ts";
 import type { ServerConfig } from "../config/server-config.ts";
 import { readGitIdentity } from "../process/read-git-identity.ts";
@@ -70,6 +71,8 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const kagent = options.config.kagent && createKagentAgents(options.config.kagent, { ...host, report });
   await kagent?.start();
   const { imageTools } = runner;
+  const workspaceRules = loadWorkspaceRules(options.config, host, runner);
+  await refuseGuardedMounts(options.config.workspaces, workspaceRules);
   const config = { ...withPresentAgents(options.config, kagent), imageTools };
   const first = loadTools(config, { ...host, report });
   const catalog = createAgentCatalog(catalogOptions(first, config, { ...host, report }));
@@ -116,7 +119,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
       return path === "same" ? path : undefined;
     },
     policyOf: (agent, directory) => findPolicy(config, agent, directory),
-    workspaceRules: loadWorkspaceRules(config, host, runner),
+    workspaceRules,
     runLog,
     sessions,
   });

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { BudgieError } from "@budgie/core";
+import { SANDBOX } from "@budgie/sandbox/profile";
 import { timeLimit } from "../engine/with-timeout.ts";
 import { imageNotFound, statusOf, toBudgieError } from "../engine/to-budgie-error.ts";
 import type { Endpoint } from "../engine/find-endpoints.ts";
@@ -7,7 +8,7 @@ import { getJson } from "../engine/request-engine.ts";
 import { parseImageTools } from "./parse-image-tools.ts";
 
 /** The folder of the agents' programs, in the image of `budgie build-image` and beside other images. */
-export const PROGRAMS = "/opt/agents";
+export const PROGRAMS = SANDBOX.programs;
 
 /** An image on the engine. */
 export type SandboxImage = {

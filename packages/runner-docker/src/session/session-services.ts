@@ -7,7 +7,7 @@ import pLimit from "p-limit";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { Service } from "@budgie/core/policy";
 import { LOCAL_HOSTS, readOnlyBind, type MountSettings } from "@budgie/sandbox/mounts";
-import type { SandboxUser } from "@budgie/sandbox/profile";
+import { SERVICES_TARGET as TARGET, type SandboxUser } from "@budgie/sandbox/profile";
 import { createContainer } from "../engine/create-container.ts";
 import { ignoreMissing } from "../engine/to-budgie-error.ts";
 import { toLabels } from "../engine/to-labels.ts";
@@ -35,9 +35,6 @@ export type SessionServices = {
   /** Removes the folder of their sockets, after their containers. */
   close(): void;
 };
-
-/** The folder of the services' sockets and of the forwarder, in a sandbox; that of its own socket, in a service. */
-const TARGET = "/run/budgie-services";
 
 /**
  * Creates the services of a session. Each has a container without a network. Its socket is in a folder of the host, and a sandbox forwards

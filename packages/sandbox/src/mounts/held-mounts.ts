@@ -1,6 +1,7 @@
 import { basename, join, posix } from "node:path";
 import type { Command, StartOptions } from "@budgie/core";
 import { DEFAULT_ACCESS, NESTING_FILE, splitHidden, type Access } from "@budgie/core/policy";
+import { holdProjection } from "./hold-projection.ts";
 import { findWorkspacePath } from "../profile/find-workspace-path.ts";
 import { SANDBOX } from "../profile/sandbox-paths.ts";
 import { coverHiddenPaths, fold, makeEntry, makeMountPoint, type CoveredPath } from "./cover-hidden-paths.ts";
@@ -141,7 +142,7 @@ async function ownBind(heldSources: HeldSources, path: string, target: string): 
   return { settings: readOnlyBind(path, target), source: await heldSources.follow(path) };
 }
 
-/** Returns the mount of the workspace, or of a path in it. */
+/** Returns the mount of the workspace, of a path in it, or of a path that the user's settings name. */
 function workspaceBind(source: HeldSource, target: string, mode: Access["workspace"]): SandboxMount {
   const settings = readOnlyBind(source.path, target);
   if (mode === "rw") return { settings: { ...settings, isReadOnly: false }, source };
@@ -219,13 +220,14 @@ async function homeMounts(
   }));
   for (const { cover, entry } of covers) await makeEntry(cover, entry);
   const mounts: SandboxMount[] = [];
-  for (const { home, source: path } of command.projections) {
-    const source = await heldSources.follow(path);
+  for (const projection of command.projections) {
+    const { home, isRequired = false, source: path } = projection;
+    const source = await holdProjection(heldSources, projection);
     if (source === undefined) continue;
     const targets = home === undefined ? [path] : [`${SANDBOX.home}/${home}`, path];
     // The engine treats `a/` as `a`, and refuses to mount both.
     for (const target of targets.map((written) => posix.join(written, "."))) {
-      mounts.push({ settings: readOnlyBind(path, target), source });
+      mounts.push(isRequired ? workspaceBind(source, target, "ro") : { settings: readOnlyBind(path, target), source });
       const covered = covers.find((one) => target.startsWith(`${one.target}/`));
       if (covered === undefined) continue;
       await makeMountPoint(covered.cover + target.slice(covered.target.length), source.kind);

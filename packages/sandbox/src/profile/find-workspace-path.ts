@@ -1,5 +1,5 @@
 import { BudgieError, type StartOptions } from "@budgie/core";
-import { isWithin } from "@budgie/core/policy";
+import { findTakenPath } from "./find-taken-path.ts";
 import { SANDBOX } from "./sandbox-paths.ts";
 
 /** Finds the path of a workspace in its sandbox. Throws `WORKSPACE_INVALID` for one that would hide, or lie in, what the sandbox needs. */
@@ -8,9 +8,7 @@ export function findWorkspacePath({
   workspacePath,
 }: Pick<StartOptions, "directory" | "workspacePath">): string {
   if (workspacePath !== "same") return SANDBOX.workspace;
-  const taken = [SANDBOX.home, SANDBOX.auth, SANDBOX.workspace, "/bin", "/lib", "/sbin"].find(
-    (path) => isWithin(directory, path) || isWithin(path, directory),
-  );
+  const taken = findTakenPath(directory);
   if (taken === undefined) return directory;
   throw new BudgieError(
     "WORKSPACE_INVALID",

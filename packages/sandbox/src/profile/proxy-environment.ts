@@ -3,6 +3,9 @@ import { JAVA_TRUST_STORE } from "./java-trust-store.ts";
 /** The folder of proxy sockets in a container. */
 export const SOCKETS_TARGET = "/run/budgie";
 
+/** The folder of services' sockets in a container. */
+export const SERVICES_TARGET = "/run/budgie-services";
+
 /** The address of the session proxy in a sandbox. */
 export const PROXY = "http://127.0.0.1:3128";
 

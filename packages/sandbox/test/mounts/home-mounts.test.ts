@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMountsPlace, HOME_COVERS } from "./mounts-place.ts";
 
@@ -83,6 +85,36 @@ describe("projections", () => {
     expect((await mountsOf({ projections: [{ source: "/etc/passwd", home: undefined }] }))[2]?.source).toBe(
       join(root, "passwd"),
     );
+  });
+
+  it("are shown without the mounts below them if they are required", async () => {
+    const source = join(root, "schemas");
+    mkdirSync(source);
+
+    const mounts = await mountsOf({ projections: [{ source, home: undefined, isRequired: true }] });
+
+    expect(mounts).toContainEqual({ type: "bind", source, target: source, isReadOnly: true, isNonRecursive: true });
+  });
+
+  it.each([
+    ["missing", "CONFIG_INVALID", "is missing"],
+    ["link", "WORKSPACE_INVALID", "was exchanged"],
+    ["link/inside", "WORKSPACE_INVALID", "was exchanged"],
+    ["socket", "CONFIG_INVALID", "is neither a file nor a folder"],
+    ["/opt", "CONFIG_INVALID", 'has a path that a sandbox needs for its own "/opt/agents"'],
+    ["/workspace/x", "CONFIG_INVALID", 'for its own "/workspace"'],
+  ])("are refused if they are required and %s", async (name, code, message) => {
+    mkdirSync(join(root, "real/inside"), { recursive: true });
+    symlinkSync(join(root, "real"), join(root, "link"));
+    const server = createServer().listen(join(root, "socket"));
+    await once(server, "listening");
+    const source = resolve(root, name);
+
+    const asked = mountsOf({ projections: [{ source, home: undefined, isRequired: true }] });
+
+    await expect(asked).rejects.toMatchObject({ code, message: expect.stringContaining(message) });
+    await expect(asked).rejects.toThrow(`"${source}"`);
+    server.close();
   });
 
   it("may end in a slash", async () => {

@@ -6,14 +6,22 @@ describe("the path of a workspace in its sandbox", () => {
     expect(findWorkspacePath({ directory: "/home/me/code" })).toBe("/workspace");
     expect(findWorkspacePath({ directory: "/home/me/code", workspacePath: "same" })).toBe("/home/me/code");
     expect(findWorkspacePath({ directory: "/home/agents", workspacePath: "same" })).toBe("/home/agents");
+    expect(findWorkspacePath({ directory: "/tmp/app", workspacePath: "same" })).toBe("/tmp/app");
   });
 
-  it.each(["/home/agent", "/home/agent/code", "/home", "/auth", "/workspace/app", "/bin/x"])(
-    "is refused for %s, which the sandbox needs itself",
-    (directory) => {
-      expect(() => findWorkspacePath({ directory, workspacePath: "same" })).toThrow(
-        expect.objectContaining({ code: "WORKSPACE_INVALID" }),
-      );
-    },
-  );
+  it.each([
+    "/home/agent",
+    "/home/agent/code",
+    "/home",
+    "/auth",
+    "/workspace/app",
+    "/bin/x",
+    "/opt",
+    "/cache/x",
+    "/tmp",
+  ])("is refused for %s, which the sandbox needs itself", (directory) => {
+    expect(() => findWorkspacePath({ directory, workspacePath: "same" })).toThrow(
+      expect.objectContaining({ code: "WORKSPACE_INVALID" }),
+    );
+  });
 });

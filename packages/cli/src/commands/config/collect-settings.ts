@@ -105,12 +105,13 @@ function withOwn(
   all: readonly Setting[],
   { from, section, settings }: Own & { readonly from: string },
 ): readonly Setting[] {
-  const { allowHost, allowPreset, cache, env, image, limits, workspacePath } = section;
+  const { allowHost, allowPreset, cache, env, image, limits, mounts, workspacePath } = section;
   const own: Readonly<Record<string, unknown>> = {
     ...(image === undefined ? {} : { sandboxImage: image }),
     ...(Object.keys(env).length === 0 ? {} : { env: withoutTexts(env) }),
     ...(limits === undefined ? {} : { limits: settings.policies.ceiling.limits }),
     ...(workspacePath === undefined ? {} : { workspacePath }),
+    ...(mounts === undefined ? {} : { mounts }),
     ...(cache === undefined ? {} : { cache }),
     ...(allowHost === undefined ? {} : { allowHost }),
     ...(allowPreset === undefined ? {} : { allowPreset }),
@@ -143,6 +144,7 @@ function withoutSecretTexts({
   env,
   image,
   limits,
+  mounts,
   workspacePath,
 }: FileWorkspace): object {
   const own = [...agents].map(([name, { needs, section: restrictions }]) => [
@@ -152,6 +154,7 @@ function withoutSecretTexts({
   return {
     image,
     workspacePath,
+    mounts,
     cache,
     limits,
     allowHost,

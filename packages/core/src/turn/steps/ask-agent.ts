@@ -1,6 +1,6 @@
 import { findProtectablePaths } from "../../changes/find-protectable-paths.ts";
 import { nestingVariables } from "../../policy/nesting.ts";
-import type { AgentProcess, Exit } from "../../runner/runner.ts";
+import type { AgentProcess, Exit, Projection } from "../../runner/runner.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Provided, TurnSettings } from "../turn-settings.ts";
 import type { Step, Turn } from "../turn.ts";
@@ -51,8 +51,9 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
   const { provided } = settings;
   const { agent, directory, policy } = turn.request;
   const { egress, limits, workspace } = policy;
-  const { cache, isShortLogin, project, services, withheld = [] } = provided;
+  const { cache, isShortLogin, mounts = [], project, services, withheld = [] } = provided;
   turn.report.image = project;
+  const shown = mounts.map((source): Projection => ({ source, home: undefined, isRequired: true }));
   const ready = Promise.all(turn.ready);
   return {
     ...session.home,
@@ -63,7 +64,8 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
       const image = provided.image ?? command.image;
       const own = Object.entries(env).filter(([name]) => !withheld.includes(name));
       const all = { ...provided.env, ...Object.fromEntries(own), ...nestingVariables(settings.nesting) };
-      const marked = { ...command, image, needsPrograms: true, cache, services, isShortLogin, env: all };
+      const projections = [...command.projections, ...shown];
+      const marked = { ...command, projections, image, needsPrograms: true, cache, services, isShortLogin, env: all };
       // A process that gets all its input at its start has nothing to wait for. Protected paths would have to hold between turns too.
       const isOnce = options.input !== undefined || settings.protectExecutablePaths;
       const standbyKey = isOnce ? undefined : [agent, marked.env, options.standbyKey];

@@ -5,6 +5,7 @@ import { BudgieError, createRunTurn, type ErrorCode } from "@budgie/core";
 import type { Policy, WorkspaceRules } from "@budgie/core/policy";
 import type { Protocol } from "@budgie/core/protocol";
 import { createMemoryRunLog, buildHealthReport } from "@budgie/core/runs";
+import type { TurnDependencies } from "@budgie/core/turn";
 import { failureOf, createFakeRunner, type FakeProgram } from "@budgie/testkit";
 import { AGENT } from "../../helpers/agent.ts";
 import { WITHOUT_SESSION } from "../../helpers/without-session.ts";
@@ -157,6 +158,22 @@ describe("a turn", () => {
     expect(seen).toEqual([500, 1000]);
   });
 
+  it("shows every process the mounts of its directory, after what its protocol asks for", async () => {
+    const own = { source: "/agents/a.json", home: ".kiro/agents/a.json" };
+    const protocol: Protocol = async (turn) => {
+      const { directory, session } = turn;
+      await session.start({ argv: ["x"], env: {}, projections: [own] }, { directory, input: "" });
+      return runOnce(turn);
+    };
+    const providedFor = () => ({ env: {}, mounts: ["/srv/schemas"] });
+    const { runTurn, runner } = create(() => ({}), { protocol, providedFor });
+
+    await runTurn(TURN);
+
+    const mount = { source: "/srv/schemas", home: undefined, isRequired: true };
+    expect(runner.runs.map(({ command }) => command.projections)).toEqual([[own, mount], [mount]]);
+  });
+
   it.each([
     [{ workspace: "rw" }, 'The argument "workspace" cannot be "rw": this agent is allowed "ro"'],
     [{ egress: "open" }, 'The argument "egress" cannot be "open": this agent is allowed "none"'],
@@ -196,12 +213,13 @@ type Oddities = {
   readonly notices?: readonly string[];
   readonly policy?: Partial<Policy>;
   readonly protocol?: Protocol;
+  readonly providedFor?: TurnDependencies["providedFor"];
   readonly remove?: () => Promise<void>;
   readonly workspaceRules?: Partial<WorkspaceRules>;
 };
 
 function create(program: FakeProgram, options: Oddities = {}) {
-  const { notices = [], policy, protocol = runOnce, workspaceRules, ...oddities } = options;
+  const { notices = [], policy, protocol = runOnce, providedFor, workspaceRules, ...oddities } = options;
   const runner = createFakeRunner(program, notices);
   const openSession: typeof runner.openSession = async (id) => ({ ...(await runner.openSession(id)), ...oddities });
   const runTurn = createRunTurn({
@@ -210,6 +228,7 @@ function create(program: FakeProgram, options: Oddities = {}) {
     protocol,
     policyOf: () => ({ ...POLICY, ...policy }),
     workspaceRules: { ...ANYWHERE, ...workspaceRules },
+    ...(providedFor === undefined ? {} : { providedFor }),
   });
   return { runner, runTurn };
 }
