@@ -13,14 +13,16 @@ export function findGivenStateDir({ stateDir }: Values, host: Host): string {
 
 /**
  * Parses the configuration, and has all files of settings refused from now on that an agent may have written. Throws `CONFIG_INVALID` for such
- * a configuration file, which was read to get here, and for such certificates, which are only mounted.
+ * a configuration file, and for such certificates, which are only mounted.
  */
 export function loadUserConfig(values: Values, host: Host, defaults?: Values): Config {
-  const config = parseConfig(values, host, defaults);
   const given = findGivenStateDir(values, host);
+  // The bytes that are parsed are those that are checked.
+  checkFilesBy(openUserFileTrust({ stateDir: given }, host));
+  const config = parseConfig(values, host, defaults);
   // The file may name the state directory, and must not choose what it is checked by.
-  for (const stateDir of new Set([given, config.stateDir])) {
-    checkFilesBy(openUserFileTrust({ stateDir }, host));
+  if (config.stateDir !== given) {
+    checkFilesBy(openUserFileTrust({ stateDir: config.stateDir }, host));
     if (config.config !== undefined) checkOne(resolvePath(config.config, host), "--config");
   }
   if (config.caFile !== undefined) checkOne(config.caFile, "--ca-file");

@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { checkFilesBy } from "@budgie/core/text";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { takeHttpToken, loadHttpToken } from "../../src/config/load-http-token.ts";
 
@@ -51,6 +52,25 @@ describe("loadHttpToken", () => {
     expect(failure).toMatchObject({ code: "CONFIG_INVALID", message: expect.stringMatching(message) });
     expect(String(failure)).not.toContain(GOOD.slice(0, 8));
   });
+});
+
+it("loadHttpToken refuses a link to a file that an agent may have written", () => {
+  const target = write(GOOD);
+  const file = `${target}-link`;
+  symlinkSync(target, file);
+  checkFilesBy({
+    check(path, bytes) {
+      if (path === target && String(bytes) === GOOD) throw new Error("agents could write there");
+    },
+  });
+  onTestFinished(() => checkFilesBy(undefined));
+
+  expect(() => make({ file })).toThrow(
+    expect.objectContaining({
+      code: "CONFIG_INVALID",
+      message: `Cannot read the file "${file}" of --http-token-file: agents could write there.`,
+    }),
+  );
 });
 
 it("takeHttpToken removes it from the environment, and treats an empty one as missing", () => {

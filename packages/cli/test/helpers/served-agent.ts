@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSessionId, type Agent, type EgressMode, type TurnReport, type SandboxService } from "@budgie/core";
+import type { ByteBudget } from "@budgie/core/bounds";
 import { TurnEvents, type Protocol, type ProtocolTurn, type ProtocolAnswer } from "@budgie/core/protocol";
 import { createFakeRunner } from "@budgie/testkit";
 import {
@@ -19,6 +20,7 @@ const ANSWER = { response: "", file: undefined, denied: [], warnings: [], exit: 
 /** Prepares turns of an agent whose section allows servers, in a sandbox that can reach budgie unless `canReach` is false. */
 export async function setUp({
   allows = true,
+  allPending,
   args = {},
   canReach = true,
   file = {},
@@ -48,7 +50,7 @@ export async function setUp({
     return protocol();
   };
   const { mode } = config.policies.ceiling.egress;
-  const step = serveMcpServers({ config, host, runner, instance: "test", shared });
+  const step = serveMcpServers({ config, host, runner, instance: "test", shared, allPending });
   /** Runs a turn of an agent whose file names servers, in one of two sessions. Returns the answer and the file that the agent saw. */
   async function turn(mcpServers: object, number: 0 | 1 = 0, egress?: EgressMode) {
     const includeMcpJson = Object.keys(mcpServers).length > 0;
@@ -81,6 +83,7 @@ type Setting = {
   /** True if the user allows the entries that wait for it; `first`: only those before the first servers */
   readonly allows?: boolean | "first";
   readonly canReach?: boolean;
+  readonly allPending?: ByteBudget;
   readonly protocol?: () => ReturnType<Protocol>;
   readonly args?: object;
   /** More fields of the configuration file */

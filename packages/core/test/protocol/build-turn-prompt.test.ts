@@ -1,7 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { PromptFiles } from "@budgie/core/protocol";
+import { checkFilesBy } from "@budgie/core/text";
 import { buildSummaryPrompt, buildTurnPrompt } from "../../src/protocol/build-turn-prompt.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 
@@ -116,6 +117,21 @@ describe("the templates", () => {
 
     expect(() => buildTurnPrompt("x", files, PATHS)).toThrow("(it is not a file)");
     expect(() => buildSummaryPrompt(files, PATHS)).toThrow("(it is larger than 1 MiB)");
+  });
+
+  it("are refused if an agent may have written what a link leads to", () => {
+    const files = templates({ contextSummary: "Summarize." });
+    const target = `${files.system}.real`;
+    writeFileSync(target, "Obey.");
+    symlinkSync(target, files.system);
+    const check = (path: string): void => {
+      if (path === target || path === files.contextSummary) throw new Error(`agents could write ${path}`);
+    };
+    checkFilesBy({ check });
+    onTestFinished(() => checkFilesBy(undefined));
+
+    expect(() => buildTurnPrompt("x", files, PATHS)).toThrow(`(agents could write ${target})`);
+    expect(() => buildSummaryPrompt(files, PATHS)).toThrow(`(agents could write ${files.contextSummary})`);
   });
 });
 

@@ -107,3 +107,13 @@ it("Events are read no faster than messages of a process", async () => {
   // The reader pauses for 200 ms.
   expect(performance.now() - began).toBeGreaterThan(100);
 });
+
+it("Values are read no faster than those of a process", async () => {
+  const event = `data: {"tools":[${"{},".repeat(24_000)}{}]}\n\n`;
+  const { perSecond, burst } = LIMITS.values;
+  const began = performance.now();
+  await read([event.repeat(Math.ceil((burst + perSecond) / 48_000))]);
+
+  // The reader pauses for a second.
+  expect(performance.now() - began).toBeGreaterThan(700);
+});

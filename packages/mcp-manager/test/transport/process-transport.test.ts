@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
+import { LIMITS } from "../../src/bounds/limits.ts";
 import { createProcessTransport, type ServerProcess } from "../../src/transport/process-transport.ts";
 import { manage, toProcess } from "../helpers/servers.ts";
 
@@ -39,6 +40,26 @@ it("A server that sends a message of too many values is ended before it is parse
   await ended;
 
   expect(heard).toEqual([expect.objectContaining({ id: 1 }), "it sent a message of more than 50000 values"]);
+});
+
+it("Values beyond the rate keep their server from being read for a while", async () => {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const server = { stdin, stdout, stderr, ended: new Promise<string>(() => undefined), stop: async () => undefined };
+  const transport = createProcessTransport(
+    () => server,
+    () => undefined,
+  );
+  const isHeard = new Promise<void>((resolve) => (transport.onmessage = () => resolve()));
+  await transport.start();
+  const message = `{"id":1,"result":{"tools":[${"{},".repeat(24_000)}{}]}}\n`;
+  const { perSecond, burst } = LIMITS.values;
+
+  stdout.write(message.repeat(Math.ceil((burst + perSecond) / 48_000)));
+  await isHeard;
+  await new Promise(setImmediate);
+
+  expect(stdout.isPaused()).toBe(true);
+  await transport.close();
 });
 
 it.each([true, false])("A server that cannot be stopped fails by itself, its connection open: %j", async (answers) => {

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BudgieError } from "@budgie/core";
+import { createByteBudget } from "@budgie/core/bounds";
 import type { Protocol } from "@budgie/core/protocol";
-import { startAuthorizationServer, startMockServer } from "@budgie/testkit";
+import { serveOnLoopback, startAuthorizationServer, startMockServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
 import { closeShared } from "../../src/agent-servers/shared-servers.ts";
 import { setUp } from "../../../cli/test/helpers/served-agent.ts";
@@ -27,6 +29,18 @@ describe("an agent with MCP servers", () => {
     });
     expect(mcpServers).toMatchObject([{ name: "far", run: "address", calls: 0, failed: 0 }]);
     expect(warnings).toEqual([]);
+  });
+
+  it("has no request read while those of all agents fill their limit", async () => {
+    await using setting = await setUp({ mcp: { one: {} }, allPending: createByteBudget(10) });
+    await setting.turn({ one: { url: "http://127.0.0.1:1/" } });
+    const { mcpServers } = (await setting.turn({ one: { url: "http://127.0.0.1:1/" } })).shown;
+    const path = new URL((mcpServers as { readonly one: { readonly url: string } }).one.url).pathname;
+    await using place = await serveOnLoopback(createServer((...asked) => setting.services[0]?.answer(...asked)));
+
+    const refused = await fetch(`http://127.0.0.1:${place.port}${path}`, { method: "POST", body: "x".repeat(11) });
+
+    expect([refused.status, await refused.text()]).toEqual([503, expect.stringContaining("too large together")]);
   });
 
   it("is shown none that are not allowed, and their secrets neither", async () => {

@@ -21,6 +21,22 @@ describe("the list of the paths that programs read as configuration", () => {
     expect(isHidden(CLIENTS[client].projectFile, ROWS[client])).toBe(true);
   });
 
+  // A path that is left out of the list is neither hidden nor reported nor protected, and nothing else notices that.
+  it.each([
+    ["kiro", [".kiro/agents", ".kiro/settings", ".kiro/hooks", ".kiro/workflows"]],
+    ["opencode", ["opencode.json", "opencode.jsonc", ".opencode/plugin"]],
+    ["qwen", [".qwen/settings.json"]],
+    [
+      "copilot",
+      [".mcp.json", ...["mcp.json", "hooks", "copilot", "agents", "lsp.json"].map((name) => `.github/${name}`)],
+    ],
+    ["kilo", ["kilo.json", "kilo.jsonc", ".kilo/x", ".kilocode/x"]],
+    ["cline", [".cline/x", ".clinerules/hooks"]],
+    ["fast-agent", ["fast-agent.yaml", "fastagent.config.yaml", "fastagent.secrets.yaml", ".fast-agent/x"]],
+  ])("has what %s runs or reads as configuration", (program, paths) => {
+    expect(paths.filter((path) => !isHidden(path, ROWS[program]))).toEqual([]);
+  });
+
   it("lacks a file that no client has", () => {
     expect(isHidden(".kiro/steering/a.md", ROWS["kiro"])).toBe(false);
     expect(isHidden(".vscode/settings.json", ROWS["vscode"])).toBe(false);

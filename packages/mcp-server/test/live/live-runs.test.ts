@@ -36,6 +36,16 @@ describe("createLiveRuns", () => {
     expect(await answer({ ask: "runs" })).toEqual([{ runs: [] }]);
   });
 
+  it("lists what changed after agents' last turns, if anything did", async () => {
+    const paths = Array.from({ length: 25 }, (_, number) => `.vscode/${number}.json`);
+    const left = [{ agent: "coder", directory: "/project", paths }];
+    const { answer } = createTurn({ listLeft: () => left });
+
+    expect(await answer({ ask: "runs" })).toEqual([{ runs: [], left: [{ ...left[0], paths: paths.slice(0, 20) }] }]);
+    left.pop();
+    expect(await answer({ ask: "runs" })).toEqual([{ runs: [] }]);
+  });
+
   it("gives the output so far, and with follow the rest and the outcome", async () => {
     const { answer, begin } = createTurn();
     const { end, hooks } = begin();
@@ -91,8 +101,8 @@ describe("createLiveRuns", () => {
 });
 
 /** Creates a turn that ends when the test says so, or when it is cancelled. */
-function createTurn() {
-  const liveRuns = createLiveRuns(() => "container");
+function createTurn(besides: Parameters<typeof createLiveRuns>[1] = {}) {
+  const liveRuns = createLiveRuns(() => "container", besides);
 
   function begin(given: TurnHooks = {}) {
     let hooks: TurnHooks = {};

@@ -25,7 +25,13 @@ it("No directory that holds a file of settings is given to a sandbox, wherever a
   };
   put(
     "config",
-    JSON.stringify({ mcpRegistry: put("registry"), systemPrompt: put("prompt"), caFile: put("ca"), agents }),
+    JSON.stringify({
+      mcpRegistry: put("registry"),
+      systemPrompt: put("prompt"),
+      caFile: put("ca"),
+      httpTokenFile: put("token"),
+      agents,
+    }),
   );
   symlinkSync(join(dotfiles, "config/file"), join(home, "budgie.json"));
   symlinkSync(put("mcp"), join(home, ".kiro/settings/mcp.json"));
@@ -34,7 +40,7 @@ it("No directory that holds a file of settings is given to a sandbox, wherever a
 
   const rules = loadWorkspaceRules(config, host, { ...createFakeRunner(() => ({})), isolation: "container" });
 
-  for (const name of ["login", "registry", "prompt", "ca", "config", "mcp", "agent"]) {
+  for (const name of ["login", "registry", "prompt", "ca", "token", "config", "mcp", "agent"]) {
     await expect(checkWorkspace(join(dotfiles, name), rules), name).rejects.toMatchObject({
       code: "WORKSPACE_INVALID",
       message: expect.stringContaining("Pass another directory, or keep that where no agent works."),

@@ -44,6 +44,21 @@ describe("a stream of many events", () => {
     expect(most).toBeLessThanOrEqual(200);
   });
 
+  it("has few of its values parsed in a second", async () => {
+    const server = await serve(
+      withCard(CARD, (_call, response) => {
+        for (let number = 0; number < 8; number++) sendEvent(response, { unknown: Array(24_000).fill({}) });
+        sendEvent(response, WIRES[0].status("completed", "Done."));
+        response.end();
+      }),
+    );
+    const began = performance.now();
+
+    expect((await run(server.url)).response).toBe("Done.");
+    // 384,000 values at 100,000 a second, after a burst of 200,000
+    expect(performance.now() - began).toBeGreaterThan(1400);
+  });
+
   it.each(WIRES)("of A2A $version keeps one new conversation, however many it names", async ({ card, status }) => {
     const session = createFiles();
     const server = await serve(

@@ -72,6 +72,22 @@ describe("an agent that means harm", () => {
     expect(agent.stops).toEqual(["shutdown"]);
   });
 
+  it("with many messages of many values has few of them parsed in a second", async () => {
+    const agent = createScriptedAgent({
+      ...POLITE,
+      "session/prompt": (_params, io) => {
+        for (let number = 0; number < 8; number++) io.send({ method: "x/y", params: Array(24_000).fill({}) });
+        io.say("Hello.");
+        return { stopReason: "end_turn" };
+      },
+    });
+    const began = performance.now();
+
+    expect(await run(agent)).toMatchObject({ response: "Hello." });
+    // 384,000 values at 100,000 a second, after a burst of 200,000
+    expect(performance.now() - began).toBeGreaterThan(1400);
+  });
+
   it("with lines without end leaves time for others", async () => {
     const agent = createScriptedAgent(withPrompt((io) => void io.print("x\n".repeat(2_000_000))));
     let ticks = 0;

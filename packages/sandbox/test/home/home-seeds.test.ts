@@ -1,8 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command, HomeFile } from "@budgie/core";
-import { afterAll, expect, it } from "vitest";
+import { checkFilesBy } from "@budgie/core/text";
+import { afterAll, expect, it, onTestFinished } from "vitest";
 import { isFile, type ArchiveEntry, type ArchiveFile } from "../../src/home/home-archive.ts";
 import { createHomeSeeds, type HomeSeeds } from "../../src/home/home-seeds.ts";
 
@@ -103,6 +104,27 @@ it("refuses a file that a folder of the home would hide", async () => {
     message: expect.stringContaining('".agent/settings" lies in a folder of the home that a sandbox hides'),
   });
   expect(await fill(createHomeSeeds(), { home: [{ ...TEXT, path: ".agents-too/x" }], hidden })).toHaveLength(1);
+});
+
+it("refuses a link to a file that an agent may have put there, and sees what was read", async () => {
+  const target = join(root, "other-users-key");
+  const link: HomeFile = { path: "login", content: { file: join(root, "login") } };
+  writeFileSync(target, "key");
+  symlinkSync(target, join(root, "login"));
+  const checked: string[] = [];
+  checkFilesBy({
+    check(path, bytes) {
+      checked.push(`${path}: ${String(bytes)}`);
+      throw new Error("agents could write there");
+    },
+  });
+  onTestFinished(() => checkFilesBy(undefined));
+
+  await expect(fill(createHomeSeeds(), { home: [link] })).rejects.toMatchObject({
+    code: "CONFIG_INVALID",
+    message: `"${join(root, "login")}", which the agent needs in its home, cannot be used: agents could write there.`,
+  });
+  expect(checked).toEqual([`${target}: key`]);
 });
 
 it("writes 64 files and 4 MiB", async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { watchDisk } from "../../src/proc/watch-disk.ts";
+import { fillDisk, writeInto } from "./fill-disk.ts";
 
 const MIB = 2 ** 20;
 
@@ -18,18 +19,6 @@ function createPlace() {
     [Symbol.asyncDispose]: async () => undefined,
   };
   return { path, root, write: (name: string, mebibytes: number) => writeInto(join(path, name), mebibytes) };
-}
-
-// Random bytes, since compressible ones might take no space on the disk.
-function writeInto(file: string, mebibytes: number): void {
-  writeFileSync(
-    file,
-    crypto
-      .getRandomValues(Buffer.alloc(65_536))
-      .toString("latin1")
-      .repeat(16 * mebibytes),
-    "latin1",
-  );
 }
 
 describe("watchDisk", () => {
@@ -147,38 +136,26 @@ describe("watchDisk", () => {
   });
 
   // Only root can mount a disk.
-  it.skipIf(process.getuid?.() !== 0)(
-    "reports the turn that filled a disk, and not one that wrote little",
-    async () => {
-      const disk = mkdtempSync(join(tmpdir(), "budgie-full-"));
-      expect(spawnSync("mount", ["-t", "tmpfs", "-o", "size=64m", "tmpfs", disk]).status).toBe(0);
-      onTestFinished(() => void spawnSync("sh", ["-c", 'umount -l "$1"; rmdir "$1"', "sh", disk]));
-      const [large, small] = (["large", "small"] as const).map(startIn) as [Watched, Watched];
-      await new Promise((resolve) => setTimeout(resolve, 1200));
-
-      writeFileSync(join(small.path, "home/note"), "sixteen bytes...");
-      writeInto(join(large.path, "workspace/large"), 48);
-      await vi.waitFor(() => expect(large.onReached).toHaveBeenCalledOnce(), 10_000);
+  describe.skipIf(process.getuid?.() !== 0)("of two turns", () => {
+    it("reports the turn that filled a disk, and not one that wrote little", async () => {
+      const [large, small] = await fillDisk("sixteen bytes...");
       // The disk stays full for as long as the smallest share takes to be asked for.
       await new Promise((resolve) => setTimeout(resolve, 9000));
 
       expect(small.onReached).not.toHaveBeenCalled();
       await Promise.all([large.watch.end(), small.watch.end()]);
+    });
 
-      type Watched = ReturnType<typeof startIn>;
-      function startIn(name: string) {
-        const path = join(disk, name);
-        for (const folder of ["home", "workspace"]) mkdirSync(join(path, folder), { recursive: true });
-        const onReached = vi.fn();
-        const root = { ...createPlace().root, path };
-        return {
-          path,
-          onReached,
-          watch: watchDisk(root, { workspacePath: "/workspace", bytes: 256 * MIB, heldBytes: undefined, onReached }),
-        };
-      }
-    },
-  );
+    it("reports the one that took most first, and no other if its end makes room", async () => {
+      const [large, other] = await fillDisk("x".repeat(4 * MIB));
+      rmSync(join(large.path, "workspace/large"));
+      // Time for two more shares.
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+
+      expect(other.onReached).not.toHaveBeenCalled();
+      await Promise.all([large.watch.end(), other.watch.end()]);
+    });
+  });
 
   it("counts growth from the size after the last turn, if that is known", async () => {
     const { root, write } = createPlace();

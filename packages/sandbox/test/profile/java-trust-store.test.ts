@@ -1,6 +1,11 @@
 import { X509Certificate } from "node:crypto";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { rootCertificates } from "node:tls";
-import { describe, expect, it } from "vitest";
+import { checkFilesBy } from "@budgie/core/text";
+import { ensureTrustStore } from "@budgie/sandbox/mounts";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { buildJavaTrustStore } from "../../src/profile/java-trust-store.ts";
 
 const [first = "", second = ""] = rootCertificates;
@@ -16,6 +21,23 @@ describe("a trust store for Java", () => {
     expect(store.length).toBeLessThan(
       new X509Certificate(first).raw.length + new X509Certificate(second).raw.length + 500,
     );
+  });
+
+  it("is not made of a file that an agent may have written, wherever a link leads", () => {
+    const folder = mkdtempSync(join(tmpdir(), "budgie-ca-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const [target, link] = [join(folder, "written.pem"), join(folder, "ca.pem")];
+    writeFileSync(target, first);
+    symlinkSync(target, link);
+    expect(ensureTrustStore(folder, link)).toMatch(/\.p12$/);
+    checkFilesBy({
+      check(path) {
+        if (path === target) throw new Error("agents could write there");
+      },
+    });
+    onTestFinished(() => checkFilesBy(undefined));
+
+    expect(() => ensureTrustStore(folder, link)).toThrow("agents could write there");
   });
 
   it.each([

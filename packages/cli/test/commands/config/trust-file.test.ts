@@ -26,6 +26,10 @@ describe("settings that a link leads to a directory where an agent could write",
       code: "CONFIG_INVALID",
       message: expect.stringContaining(`"budgie config trust ${config}" shows and trusts it`),
     });
+    const certificates = place.link("ca.pem", "ca.pem", {});
+    await expect(place.run(["agents", "ls", "--ca-file", join(place.home, "ca.pem")])).rejects.toThrow(
+      `"budgie config trust ${certificates}" shows and trusts it`,
+    );
     // It must not choose what it is checked by.
     const free = place.link("free.json", "free.json", { stateDir: "../../free" });
     await expect(place.run(["agents", "ls", "--config", free])).rejects.toThrow("where agents could write");
@@ -83,6 +87,8 @@ function create() {
   const { home, project } = user;
 
   async function run(argv: readonly string[], more: { readonly answer?: string } = {}) {
+    // Each command is a process of its own, which has read its configuration before it can check anything.
+    checkFilesBy(undefined);
     const [stdin, stdout] = [new PassThrough(), new PassThrough()];
     const reports: string[] = [];
     if (more.answer !== undefined) stdin.end(`${more.answer}\n`);

@@ -5,7 +5,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createOwner } from "@budgie/core";
 import type { OwnerAnswer } from "@budgie/core/owners";
 import { findLiveRun, findLiveRuns, type FoundRuns } from "../../../src/commands/run/find-live-runs.ts";
+import { runCli } from "../../../src/run-cli.ts";
 import type { LiveRun } from "@budgie/mcp-server/commands";
+import { toSilentHost } from "../../helpers/to-silent-host.ts";
 
 const NOTHING = { sessions: 0, turns: 0 };
 
@@ -17,6 +19,23 @@ describe("findLiveRuns", () => {
     await place.hold("none", answering());
 
     expect((await place.find()).ahead).toEqual({ sessions: 1, turns: 5 });
+  });
+
+  it("has what changed after agents' last turns in all budgies, which ps reports", async () => {
+    const place = createPlace();
+    const left = { agent: "coder", directory: "/project", paths: [".vscode/tasks.json\u001B[2J"] };
+    await place.hold("container", async (_, { send }) => send({ runs: [], left: [left] }));
+    await place.hold("none", answering());
+    const reports: string[] = [];
+    const host = toSilentHost({ home: place.stateDir, cwd: place.stateDir, report: (line) => void reports.push(line) });
+
+    await runCli(["ps", "--state-dir", place.stateDir], host);
+
+    expect((await place.find()).left).toEqual([left]);
+    expect(reports).toEqual([
+      expect.stringMatching(/^\/project: A process of the agent "coder" changed .*tasks\.json/),
+    ]);
+    expect(reports[0]).not.toContain("\u001B");
   });
 
   it("asks all budgies of the state directory, and lists the oldest turn first", async () => {
@@ -75,6 +94,7 @@ function createPlace() {
   const stateDir = mkdtempSync(join(tmpdir(), "budgie-live-"));
   onTestFinished(() => rmSync(stateDir, { recursive: true }));
   return {
+    stateDir,
     find: (limitMs?: number) => findLiveRuns(createOwner({ stateDir }), limitMs),
     async hold(isolation: "container" | "none", answer: OwnerAnswer | undefined) {
       const owner = createOwner({ stateDir, isolation });

@@ -8,11 +8,9 @@ const OTHERS = [{ runId: "0b7c", agent: "worker" }];
 
 function makeReply(egress: EgressReport | undefined): Reply {
   const known = { runId: "r", sessionId: "s", agent: "a", directory: "/project", durationMs: 1, retried: false };
-  const unknown = { disk: undefined, usage: undefined };
-  const nothing = { denied: [], changedExecutablePaths: [], missed: [] };
+  const nothing = { disk: undefined, usage: undefined, denied: [], changedExecutablePaths: [], missed: [] };
   return {
     ...known,
-    ...unknown,
     ...nothing,
     response: "Done.",
     isolation: "container",
@@ -111,8 +109,10 @@ describe("an answer", () => {
   });
 
   it("is followed by the session id in a text of its own, and by nothing else where there is nothing else to say", () => {
-    const { content } = toReplyResult({ ...makeReply(undefined), warnings: [] });
+    const { content, structuredContent = {} } = toReplyResult({ ...makeReply(undefined), warnings: [] });
 
+    // Nor has it an empty list.
+    expect(Object.values(structuredContent)).not.toContainEqual([]);
     expect(content).toEqual([
       { type: "text", text: "Done." },
       { type: "text", text: '\n\n[budgie] To resume this conversation, pass sessionId "s".' },

@@ -202,6 +202,19 @@ describe("a server that closes", () => {
     expect(place.deliveries).toEqual([{ runId: "run-0", state: "delivered" }]);
   });
 
+  it("lets a client that reads have the rest of its answer", async () => {
+    const place = await createHttpPlace();
+    const { transport } = await place.connect();
+    const headers = { "mcp-session-id": transport.sessionId ?? "" };
+    const call = { jsonrpc: "2.0", id: 100, method: "tools/call", params: { name: "work" } };
+    const reading = (await place.send({ method: "POST", headers, body: JSON.stringify(call) })).text();
+    (await waitFor(() => place.works[0])).finish("x".repeat(16 * 1024 ** 2));
+
+    await place.close();
+
+    expect((await reading).length).toBeGreaterThan(16 * 1024 ** 2);
+  });
+
   it("does not wait for a client that does not read", async () => {
     const place = await createHttpPlace();
     const { transport } = await place.connect();
