@@ -77,8 +77,10 @@ export async function planSandbox(request: SandboxRequest): Promise<SandboxPlan>
     // The engine would create new volumes in place of removed ones.
     const run = await request.containerReady;
     const image = command.image === undefined ? context.image : await context.findImage(command.image);
-    const programs = command.needsPrograms === true ? await context.findPrograms(image) : undefined;
-    const cache = await context.openCache({ command, imageId: image.id, options: request.options });
+    const [programs, cache] = await Promise.all([
+      command.needsPrograms === true ? context.findPrograms(image) : undefined,
+      context.openCache({ command, imageId: image.id, options: request.options }),
+    ]);
     const body = toBody(request, { held, image, programs, cache });
     return {
       request,
