@@ -88,7 +88,8 @@ export async function createDockerSession(
   async function start(command: Command, options: StartOptions): Promise<AgentProcess> {
     removed.signal.throwIfAborted();
     const beside = await services.ensure(command.services);
-    const mayStandBy = context.keepsProcesses && options.standbyKey !== undefined;
+    // A service that was started again has a new socket, to which a process that stood by does not lead.
+    const mayStandBy = context.keepsProcesses && options.standbyKey !== undefined && beside === undefined;
     const told = mayStandBy ? await readCommandKey(command, options) : undefined;
     const held = await takeHeld(standby, options, () => planKey({ command, options, services: beside }, told));
     if (held !== undefined) return held;

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -55,13 +55,19 @@ export function createSessionServices(context: SandboxContext, session: SessionI
   }
 
   async function start(service: Service): Promise<void> {
+    const own = join(folder, service.name);
     await removeContainer(containerOf(service));
-    mkdirSync(join(folder, service.name), { recursive: true });
+    rmSync(own, { recursive: true, force: true });
+    mkdirSync(own);
     // Two users meet at the socket. The folder around keeps all others out.
-    chmodSync(join(folder, service.name), 0o777);
+    chmodSync(own, 0o777);
     const container = await create(context, { service, session, folder });
     await container.start(timeLimit());
-    await untilReady(container, service);
+    await until(container, service, async () => existsSync(join(own, "s")));
+    // An agent that takes a service over could fill the host's disk.
+    chmodSync(own, 0o755);
+    const { ready } = service;
+    if (ready !== undefined) await until(container, service, () => succeeds(container, ready));
   }
 
   async function ensure(services: readonly Service[] = []): Promise<OpenServices | undefined> {
@@ -79,7 +85,13 @@ export function createSessionServices(context: SandboxContext, session: SessionI
 
   return {
     ensure: (services) => inTurn(() => ensure(services)),
-    close: () => rmSync(folder, { recursive: true, force: true }),
+    close() {
+      try {
+        rmSync(folder, { recursive: true, force: true });
+      } catch {
+        // A service has left folders of its own there. They stay until their user, or root, removes them.
+      }
+    },
   };
 }
 
@@ -165,21 +177,24 @@ const FORWARDER = "/budgie-forwarder";
 // As much as a sandbox's own volumes have.
 const DATA_BYTES = 512 * 1024 ** 2;
 const READY_LIMIT_MS = 60_000;
-const ASK_AGAIN_MS = 250;
+const ASK_AGAIN_MS = 100;
 
-async function untilReady(container: Docker.Container, { image, name, ready }: Service): Promise<void> {
-  const until = performance.now() + READY_LIMIT_MS;
-  for (;;) {
+/** Waits until a service is ready. Throws if it ends, or takes more than a minute. */
+async function until(
+  container: Docker.Container,
+  { image, name }: Service,
+  isReady: () => Promise<boolean>,
+): Promise<void> {
+  const limit = performance.now() + READY_LIMIT_MS;
+  while (!(await isReady())) {
     const { State } = await container.inspect(timeLimit());
-    const isLate = performance.now() > until;
-    if (!State.Running || isLate) {
+    if (!State.Running || performance.now() > limit) {
       const what = State.Running ? "is not ready after 60 s" : `ended with exit code ${State.ExitCode}`;
       throw new BudgieError(
         "RUNNER_UNAVAILABLE",
         `The service "${name}" (${image}) ${what}. ${await readLastWords(container)}Correct it in "workspaces", and ask again.`,
       );
     }
-    if (ready === undefined || (await succeeds(container, ready))) return;
     await sleep(ASK_AGAIN_MS);
   }
 }

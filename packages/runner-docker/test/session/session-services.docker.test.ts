@@ -99,6 +99,20 @@ describe("the services of a session", () => {
     await other.remove();
   });
 
+  it("leave nothing in their folder on this machine but the socket", async () => {
+    const server = SERVER.replace(
+      "$count++;",
+      "$count++; $ENV{WORD} = `echo x 2>&1 >/run/budgie-services/x; ls -A /run/budgie-services`;",
+    );
+    const services = [toService("db", 5432, { command: ["perl", "-e", server] })];
+    const of = await runner.openSession(createSessionId());
+
+    const { said } = await run("ask db 5432", { of, services });
+
+    expect(said).toMatch(/Permission denied\ns\n 1 hello/);
+    await of.remove();
+  });
+
   it("are started again once they have ended", async () => {
     const services = [toService("db", 5432)];
     await run("ask db 5432", { services });

@@ -53,7 +53,9 @@ export async function callAgent(given: Config, call: Call, host: Host): Promise<
   const prompt = await call.readPrompt();
 
   return interruptible(host, async (signal) => {
-    const turns = await openTurns(config, protocol, host);
+    // Nobody but the person knows whether their command may run twice.
+    const once: Config = protocol === undefined ? config : { ...config, retry: "never" };
+    const turns = await openTurns(once, protocol, host);
     try {
       const isolation = remote !== undefined ? "remote" : config.sandbox ? "container" : "none";
       const sessionId = call.continue
