@@ -3,7 +3,7 @@ import { createServer } from "node:https";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createCertificateAuthority, serveOnLoopback } from "@budgie/testkit";
-import { listTraces, openEngine } from "../helpers/engine.ts";
+import { removeKept } from "../helpers/engine.ts";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables, type BudgieUser } from "../helpers/start-budgie.ts";
 
 /** Returns the command line, and the variables of a user whose engine is there. */
@@ -17,12 +17,6 @@ function initWith(user: BudgieUser, own: Readonly<Record<string, string>>, ...ar
   return user.run(["init", "-C", user.workspace, "--sandbox-image", TEST_IMAGE, ...args], env);
 }
 
-/** Removes the sessions that a user's calls keep. */
-async function removeSessions(user: BudgieUser): Promise<void> {
-  const docker = await openEngine();
-  for (const name of await listTraces(user)) if (!name.startsWith("/")) await docker.getVolume(name).remove();
-}
-
 describe("budgie init", () => {
   it("leads a user without an agent to an answer and a client, and does nothing twice", async () => {
     await using user = await createBudgieUser();
@@ -33,7 +27,7 @@ describe("budgie init", () => {
     const first = await init(user, "--yes");
     const written = readFileSync(join(user.host.agentsDir, "code-reviewer.json"), "utf8");
     const second = await init(user, "--yes");
-    await removeSessions(user);
+    await removeKept(user);
 
     expect(first).toMatchObject({ exitCode: 0 });
     expect(first.stdout).toMatch(/^ok {6}engine .*\n(?:ok .*\n)*ok {6}image /m);
@@ -55,7 +49,7 @@ describe("budgie init", () => {
     writeFileSync(client, "{}");
 
     const { exitCode, stdout } = await init(user);
-    await removeSessions(user);
+    await removeKept(user);
 
     expect(exitCode).toBe(0);
     expect(stdout).toContain('left Claude Code alone: "budgie install claude" adds budgie');
@@ -91,7 +85,7 @@ describe("budgie init", () => {
     const unknown = await init(user, ...allowed);
     const offered = await initWith(user, { NODE_EXTRA_CA_CERTS: authority.file }, ...allowed);
     const trusted = await init(user, ...allowed, "--ca-file", authority.file);
-    await removeSessions(user);
+    await removeKept(user);
 
     expect(unknown.exitCode).toBe(1);
     expect(unknown.stdout).toMatch(/^failed {2}egress .*registry\.test.*"Corp"/m);

@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { HostTerminal } from "@budgie/mcp-server";
-import { listTraces, openEngine } from "../../helpers/engine.ts";
+import { removeKept } from "../../helpers/engine.ts";
 import { runHere } from "../../helpers/run-here.ts";
 import {
   createBudgieUser,
@@ -24,11 +24,9 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  const docker = await openEngine();
-  const traces = await listTraces(user);
-  for (const name of traces) if (!name.startsWith("/")) await docker.getVolume(name).remove();
+  const left = await removeKept(user);
   await user[Symbol.asyncDispose]();
-  expect(traces.filter((name) => name.startsWith("/"))).toEqual([]);
+  expect(left).toEqual([]);
 });
 
 const OPTIONS = ["--sandbox-image", TEST_IMAGE] as const;
