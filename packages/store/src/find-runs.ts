@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Owner } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
 import type { Run, RunQuery } from "@budgie/core/runs";
@@ -6,10 +7,13 @@ import type { Database, Row } from "./sqlite.ts";
 
 /** Finds the last runs, the newest first. */
 export function findRuns(database: Database, owner: Owner, query: RunQuery): Promise<readonly Run[]> {
-  const { agent, limit, sessionId } = query;
-  const conditions = [
+  const { agent, directory, limit, sessionId, sinceMs } = query;
+  const conditions: readonly { readonly sql: string; readonly value: string | number }[] = [
     ...(agent === undefined ? [] : [{ sql: "agent = ?", value: agent }]),
     ...(sessionId === undefined ? [] : [{ sql: "session = ?", value: sessionId }]),
+    // Compares characters, because LIKE and GLOB would interpret some of them.
+    ...(directory === undefined ? [] : [{ sql: "instr(directory || '/', ?) = 1", value: join(directory, "/") }]),
+    ...(sinceMs === undefined ? [] : [{ sql: "started >= ?", value: sinceMs }]),
   ];
   const where = conditions.length === 0 ? "" : `WHERE ${conditions.map(({ sql }) => sql).join(" AND ")}`;
   const values = conditions.map(({ value }) => value);

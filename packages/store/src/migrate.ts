@@ -51,6 +51,8 @@ const MIGRATIONS: readonly string[] = [
   // Turns in the same directory at the same time, as JSON.
   `ALTER TABLE runs ADD COLUMN others TEXT`,
   `ALTER TABLE sessions ADD COLUMN workspace_path TEXT`,
+  // What a turn could do, and what was seen of it, as JSON.
+  `ALTER TABLE runs ADD COLUMN directory TEXT; ALTER TABLE runs ADD COLUMN facts TEXT`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */

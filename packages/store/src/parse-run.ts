@@ -13,6 +13,7 @@ export function toBegunRow(run: BegunRun, owner: OwnerRecord): Row {
     owner: JSON.stringify(owner),
     started: run.startedMs,
     prompt_bytes: run.promptBytes,
+    directory: orNull(run.directory),
     retried: 0,
     delivered: 0,
   };
@@ -34,6 +35,7 @@ export function toFinishedRow(run: FinishedRun): Row {
     ...toUsageColumns(run.usage),
     mcp: run.mcpCalls === undefined ? null : JSON.stringify(run.mcpCalls),
     others: run.others === undefined ? null : JSON.stringify(run.others),
+    facts: run.facts === undefined ? null : JSON.stringify(run.facts),
   };
 }
 
@@ -52,8 +54,7 @@ function parseUsage(row: Row): Usage | undefined {
 /** Parses a row. `open` is the outcome of a run that has not ended, which depends on its owner. */
 export function parseRun(row: Row, open: "lost" | "running"): Run {
   const [exitCode, signal] = [toNumber(row["exit_code"]), toText(row["exit_signal"])];
-  const [egress, mcp, outcome] = [toText(row["egress"]), toText(row["mcp"]), toText(row["outcome"])];
-  const others = toText(row["others"]);
+  const [egress, outcome] = [toText(row["egress"]), toText(row["outcome"])];
   return {
     id: String(row["id"]),
     agent: String(row["agent"]),
@@ -70,10 +71,20 @@ export function parseRun(row: Row, open: "lost" | "running"): Run {
     error: outcome === undefined && open === "lost" ? LOST : toText(row["error"]),
     egress: egress === undefined ? undefined : (JSON.parse(egress) as EgressReport),
     usage: parseUsage(row),
-    ...(mcp === undefined ? {} : { mcpCalls: JSON.parse(mcp) as Run["mcpCalls"] }),
-    ...(others === undefined ? {} : { others: JSON.parse(others) as Run["others"] }),
+    ...parseAdded(row),
     delivered: row["delivered"] === 1,
   };
+}
+
+/** Parses the columns that rows of older budgies lack. */
+function parseAdded(row: Row): Pick<Run, "directory" | "facts" | "mcpCalls" | "others"> {
+  const directory = toText(row["directory"]);
+  const json = { mcpCalls: row["mcp"], others: row["others"], facts: row["facts"] };
+  const known = Object.entries(json).flatMap(([name, value]) => {
+    const text = toText(value);
+    return text === undefined ? [] : [[name, JSON.parse(text) as unknown]];
+  });
+  return { ...(directory === undefined ? {} : { directory }), ...(Object.fromEntries(known) as object) };
 }
 
 const LOST = "The budgie that ran it ended before the turn did.";

@@ -22,6 +22,7 @@ export function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
     outcome: "answered",
     exit: { exitCode: 0, signal: undefined },
     promptBytes: 12,
+    directory: "/home/ada/shop",
     answer: "Grüße",
     timedOut: false,
     retried: false,
@@ -31,6 +32,13 @@ export function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
       denied: [{ host: "evil.test", port: 443, count: 1, why: "not on the allow-list" }],
     },
     usage: { credits: 0.07 },
+    facts: {
+      access: { workspace: "rw", egress: "allowlist" },
+      image: { used: "default", reason: "changed since it was allowed", file: "/home/ada/shop/Dockerfile.sandbox" },
+      changedExecutablePaths: [".git/hooks/pre-commit"],
+      denied: ["execute_bash"],
+      warnings: ["The answer is short."],
+    },
     ...over,
   };
 }

@@ -1,3 +1,4 @@
+import { isWithin } from "../policy/is-within.ts";
 import type { BegunRun, FinishedRun, Run, RunLog, RunQuery } from "./run-log.ts";
 import { chooseUndelivered } from "./undelivered-answers.ts";
 
@@ -73,11 +74,14 @@ function toFinished({ answer, ...run }: FinishedRun): Run {
   return { ...run, answerBytes: answer === undefined ? undefined : Buffer.byteLength(answer), delivered: false };
 }
 
-function listNewest(all: readonly Kept[], { agent, limit, sessionId }: RunQuery): readonly Run[] {
+function listNewest(all: readonly Kept[], query: RunQuery): readonly Run[] {
+  const { agent, directory, limit, sessionId, sinceMs = 0 } = query;
   return all
     .map(({ run }) => run)
     .filter((run) => agent === undefined || run.agent === agent)
     .filter((run) => sessionId === undefined || run.sessionId === sessionId)
+    .filter((run) => directory === undefined || (run.directory !== undefined && isWithin(run.directory, directory)))
+    .filter((run) => run.startedMs >= sinceMs)
     .toReversed()
     .slice(0, limit);
 }

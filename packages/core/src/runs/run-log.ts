@@ -1,6 +1,7 @@
-import type { ErrorCode, OtherRun } from "../errors.ts";
-import type { EgressReport } from "../egress.ts";
+import type { ErrorCode, OtherRun, ProjectImageReport } from "../errors.ts";
+import type { EgressMode, EgressReport } from "../egress.ts";
 import type { Isolation } from "../owners/owner-record.ts";
+import type { Access } from "../policy/policy.ts";
 import type { Exit } from "../runner/runner.ts";
 import type { UndeliveredAnswers } from "./undelivered-answers.ts";
 
@@ -15,6 +16,8 @@ export type BegunRun = {
   /** Milliseconds since 1970, as is `endedMs` */
   readonly startedMs: number;
   readonly promptBytes: number;
+  /** The directory of the call, with symlinks resolved; left out by older budgies */
+  readonly directory?: string | undefined;
 };
 
 /** The facts about a turn when it has ended. */
@@ -37,6 +40,20 @@ export type FinishedRun = BegunRun & {
   readonly mcpCalls?: readonly McpCall[] | undefined;
   /** The turns that ran in the same directory at the same time; left out if there were none */
   readonly others?: readonly OtherRun[] | undefined;
+  /** Its rights, and the report of it; left out by older budgies */
+  readonly facts?: RunFacts | undefined;
+};
+
+/** The rights of a turn, and what its caller was told of it. */
+export type RunFacts = {
+  /** The access to the directory, and the mode of egress; left out without a sandbox */
+  readonly access?: { readonly workspace: Access["workspace"]; readonly egress: EgressMode } | undefined;
+  readonly image?: ProjectImageReport | undefined;
+  /** The changed files that the host runs by itself, as the caller got them */
+  readonly changedExecutablePaths: readonly string[];
+  /** The tools that the agent requested and was denied */
+  readonly denied: readonly string[];
+  readonly warnings: readonly string[];
 };
 
 /** A call of an MCP server's tool, without its arguments and result. */
@@ -76,6 +93,10 @@ export type RunQuery = {
   /** Default: all; the same for `sessionId` */
   readonly agent?: string | undefined;
   readonly sessionId?: string | undefined;
+  /** A directory: its turns, and those below it; default all */
+  readonly directory?: string | undefined;
+  /** Turns that began at this time or later; default all */
+  readonly sinceMs?: number | undefined;
 };
 
 export type UndeliveredQuery = {

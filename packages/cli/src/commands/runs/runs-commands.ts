@@ -17,6 +17,8 @@ export function addRunsCommands(program: Command, { list, remove, show }: RunsAc
     .option("--last <number>", "how many", "20")
     .option("--agent <name>", "of this agent alone")
     .option("--session <id>", "of this session alone, by its id or its beginning")
+    .option("--dir <dir>", "in this directory, or below it")
+    .option("--since <duration>", "that began no longer ago, such as 12h or 7d")
     .option("--json", "print JSON")
     .action(({ json = false, ...options }: Omit<ListRunsOptions, "json"> & { json?: boolean }) =>
       list({ ...options, json }),

@@ -1,5 +1,5 @@
 import { formatTarget, type EgressCount } from "@budgie/core";
-import type { Run, Usage } from "@budgie/core/runs";
+import type { Run, RunFacts, Usage } from "@budgie/core/runs";
 import { sanitizeText, formatDuration } from "@budgie/core/text";
 import type { RunRecord } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
@@ -26,7 +26,9 @@ function runText(run: RunRecord): string {
     ["run", run.id],
     ["agent", run.agent],
     ["session", run.sessionId],
-    ["isolation", run.isolation],
+    ["directory", run.directory],
+    ["isolation", formatIsolation(run)],
+    ["image", formatImage(run.facts?.image)],
     ["started", new Date(run.startedMs).toISOString()],
     ["ended", formatEnd(run)],
     ["outcome", run.retried ? `${run.outcome}, at the second try` : run.outcome],
@@ -34,17 +36,42 @@ function runText(run: RunRecord): string {
     ["prompt", `${run.promptBytes} bytes, which are not kept`],
     ["answer", formatAnswer(run)],
     ...listCosts(run.usage),
-    ["reached", formatHosts(run.egress?.allowed)],
-    ["refused", formatHosts(run.egress?.denied)],
-    ["unreached", formatHosts(run.egress?.failed)],
-    ["tools", formatCalls(run)],
-    ["beside", run.others?.map(({ agent, runId }) => `${agent} (run ${runId})`).join(", ")],
+    ...listReport(run),
     ["error", run.error && withFlags(run.error)],
   ];
   const rows = facts.flatMap(([name, fact]) => (fact === undefined ? [] : [[name, formatLine(fact)]]));
   // An agent wrote it, and a terminal obeys control characters.
   const answer = run.answer === undefined ? [] : ["", sanitizeText(run.answer)];
   return `${[...formatTable(rows), ...answer].join("\n")}\n`;
+}
+
+/** Returns what was seen of a turn. */
+function listReport(run: Run): readonly Fact[] {
+  const { egress, facts, others } = run;
+  return [
+    ...listEach("changed", facts?.changedExecutablePaths),
+    ["reached", formatHosts(egress?.allowed)],
+    ["refused", formatHosts(egress?.denied)],
+    ["unreached", formatHosts(egress?.failed)],
+    ["tools", formatCalls(run)],
+    ["denied", facts?.denied.join(", ") || undefined],
+    ["beside", others?.map(({ agent, runId }) => `${agent} (run ${runId})`).join(", ")],
+    ...listEach("warning", facts?.warnings),
+  ];
+}
+
+/** Returns a line for each text: an agent may have chosen it, and could put another one's mark into it. */
+function listEach(name: string, texts: readonly string[] = []): readonly Fact[] {
+  return texts.map((text) => [name, text]);
+}
+
+function formatIsolation({ facts, isolation }: Run): string {
+  const { access } = facts ?? {};
+  return access === undefined ? isolation : `${isolation}, workspace ${access.workspace}, egress ${access.egress}`;
+}
+
+function formatImage(image: RunFacts["image"]): string | undefined {
+  return image && `${image.used === "project" ? "the project's" : "the default"}: ${image.reason} (${image.file})`;
 }
 
 function formatLine(text: string): string {

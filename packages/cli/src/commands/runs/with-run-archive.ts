@@ -34,11 +34,19 @@ export function toRunFacts<Known extends Run>({ endedMs, startedMs, ...run }: Kn
 }
 
 /** The turns that a command asks for. */
-export type RunFilter = { readonly agent?: string | undefined; readonly sessionId?: string | undefined };
+export type RunFilter = {
+  readonly agent?: string | undefined;
+  readonly sessionId?: string | undefined;
+  readonly directory?: string | undefined;
+  /** A duration, as text */
+  readonly since?: string | undefined;
+};
 
 /** Returns the answer of a command that finds no turn. */
-export function noRunsText({ agent, sessionId }: RunFilter): string {
+export function noRunsText({ agent, directory, sessionId, since }: RunFilter): string {
   const ofAgent = agent === undefined ? "" : ` of the agent "${agent}"`;
   const ofSession = sessionId === undefined ? "" : ` in the session "${sessionId}"`;
-  return `There is no turn${ofAgent}${ofSession} in the run log yet.\n`;
+  const ofPlace = directory === undefined ? "" : ` in or below "${directory}"`;
+  const ofTime = since === undefined ? "" : ` of the last ${since}`;
+  return `There is no turn${ofAgent}${ofSession}${ofPlace}${ofTime} in the run log yet.\n`;
 }

@@ -1,50 +1,8 @@
-import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createOwner } from "@budgie/core";
-import type { FinishedRun } from "@budgie/core/runs";
-import { createRunLog } from "@budgie/store";
-import { createBudgieUser, type BudgieUser } from "../../helpers/start-budgie.ts";
-
-const toStateDir = ({ host }: BudgieUser): string => join(host.home, ".local/state/budgie");
-
-function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
-  const startedMs = Date.now() - 90_000;
-  return {
-    id: randomUUID(),
-    agent: "reader",
-    sessionId: randomUUID(),
-    isolation: "none",
-    startedMs,
-    endedMs: startedMs + 15_300,
-    outcome: "answered",
-    exit: { exitCode: 0, signal: undefined },
-    promptBytes: 5,
-    answer: "All is well.",
-    retried: false,
-    timedOut: false,
-    error: undefined,
-    egress: undefined,
-    usage: { credits: 0.07 },
-    ...over,
-  };
-}
-
-/** Writes runs to the user's log, and marks these as delivered. */
-async function remember(user: BudgieUser, runs: readonly FinishedRun[], delivered: readonly string[] = []) {
-  const stateDir = toStateDir(user);
-  const log = createRunLog({ stateDir, owner: createOwner({ stateDir }), report: () => undefined });
-  for (const run of runs) await log.finish(run);
-  await log.delivered(delivered);
-  log.close();
-}
-
-async function json(user: BudgieUser, ...argv: string[]): Promise<unknown> {
-  const { exitCode, stderr, stdout } = await user.command(["runs", ...argv, "--json"]);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  return JSON.parse(stdout);
-}
+import { createBudgieUser } from "../../helpers/start-budgie.ts";
+import { json, makeRun, remember, toStateDir } from "./runs-place.ts";
 
 describe("budgie runs ls", () => {
   it("lists the last turns as a table, the newest first", async () => {
@@ -68,6 +26,37 @@ describe("budgie runs ls", () => {
       expect.stringMatching(`^${first}  \\d+ [sm] ago *  reader +answered +15.3s  12 bytes  ${asked}$`),
       "",
     ]);
+  });
+
+  it("limits the list to a directory with those below it, and to a time", async () => {
+    await using user = await createBudgieUser();
+    const ago = (minutes: number): number => Date.now() - minutes * 60_000;
+    const shop = join(user.host.home, "shop");
+    mkdirSync(shop);
+    symlinkSync(shop, join(user.host.home, "link"));
+    const runs = [
+      makeRun({ directory: shop, startedMs: ago(90) }),
+      makeRun({ directory: join(shop, "api"), startedMs: ago(30) }),
+      makeRun({ directory: `${shop}-old`, startedMs: ago(20) }),
+      makeRun({ startedMs: ago(10) }),
+    ];
+    await remember(user, runs);
+    const idsOf = async (...argv: string[]) =>
+      ((await json(user, "ls", ...argv)) as readonly { readonly id: string }[]).map(({ id }) =>
+        runs.findIndex((run) => run.id === id),
+      );
+
+    expect(await idsOf("--dir", shop)).toEqual([1, 0]);
+    expect(await idsOf("--dir", join(user.host.home, "link"))).toEqual([1, 0]);
+    expect(await idsOf("--dir", "/")).toEqual([2, 1, 0]);
+    expect(await idsOf("--dir", join(shop, "api"))).toEqual([1]);
+    expect(await idsOf("--since", "1h")).toEqual([3, 2, 1]);
+    expect(await idsOf("--since", "1h", "--dir", shop)).toEqual([1]);
+    const none = await user.command(["runs", "ls", "--dir", "/nowhere", "--since", "5m"]);
+    expect(none.stdout).toBe('There is no turn in or below "/nowhere" of the last 5m in the run log yet.\n');
+    expect((await user.command(["runs", "ls", "--since", "soon"])).stderr).toContain(
+      "Expected --since to be a duration",
+    );
   });
 
   it("limits the list to a number, an agent or a session", async () => {
@@ -110,86 +99,6 @@ describe("budgie runs ls", () => {
     expect(await json(user, "ls")).toEqual([]);
     expect(await json(user, "rm", "--all")).toEqual({ removed: [] });
     expect(existsSync(toStateDir(user))).toBe(false);
-  });
-});
-
-describe("budgie runs show", () => {
-  it("prints the whole run and its answer, for an id or its beginning", async () => {
-    await using user = await createBudgieUser();
-    const allowed = [{ host: "api.test", port: 443, count: 2 }];
-    const denied = [{ host: "evil.test", port: 80, count: 1, why: "not on the allow-list" }];
-    const run = makeRun({ retried: true, egress: { allowed, denied } });
-    await remember(user, [run, makeRun({ answer: "Another." })], [run.id]);
-
-    const { stdout } = await user.command(["runs", "show", run.id.slice(0, 9)]);
-
-    expect(stdout.replace(/^(\w+) +/gm, "$1 ").split("\n")).toEqual([
-      `run ${run.id}`,
-      "agent reader",
-      `session ${run.sessionId}`,
-      "isolation none",
-      `started ${new Date(run.startedMs).toISOString()}`,
-      `ended ${new Date(run.endedMs).toISOString()}, after 15.3s`,
-      "outcome answered, at the second try",
-      "exit code 0",
-      "prompt 5 bytes, which are not kept",
-      "answer 12 bytes, delivered",
-      "credits 0.07",
-      "reached api.test:443 (2)",
-      "refused evil.test:80 (1)",
-      "",
-      "All is well.",
-      "",
-    ]);
-    expect(await json(user, "show", run.id)).toMatchObject({ id: run.id, answer: "All is well.", egress: { denied } });
-  });
-
-  it("shows tokens, what the session has cost so far, the calls of MCP tools, and turns beside it", async () => {
-    await using user = await createBudgieUser();
-    const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10, sessionCost: { amount: 0.25, currency: "USD" } };
-    const mcpCalls = [{ server: "github", tool: "get", durationMs: 1500, outcome: "TIMED_OUT" as const }];
-    const run = makeRun({ usage, mcpCalls, others: [{ runId: "9a60c3de", agent: "worker" }] });
-    await remember(user, [run]);
-
-    const { stdout } = await user.command(["runs", "show", run.id]);
-
-    expect(stdout).toMatch(/^tokens +7 in, 3 out, 10 in all$/m);
-    expect(stdout).toMatch(/^cost +0\.25 USD for the session so far$/m);
-    expect(stdout).toMatch(/^tools +@github\/get \(TIMED_OUT, 1\.5s\)$/m);
-    expect(stdout).toMatch(/^beside +worker \(run 9a60c3de\)$/m);
-    expect(await json(user, "show", run.id)).toMatchObject({ usage, mcpCalls, others: run.others });
-  });
-
-  it("escapes answers and errors for a terminal, and changes nothing in JSON", async () => {
-    await using user = await createBudgieUser();
-    const answer = "Grün \u001b[31mred\u001b[0m \u009b2J \u202Eabc\u{E0041} \u0007";
-    const run = makeRun({ answer, error: "bad\u001b]0;title\u0007\nrun   root", outcome: "AGENT_FAILED" });
-    await remember(user, [run]);
-
-    const { stdout: text } = await user.command(["runs", "show", run.id]);
-    const { stdout: safe } = await user.command(["runs", "show", run.id, "--json"]);
-
-    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-    expect(text).toMatch(/^error +bad run root$/m);
-    expect(text).toContain("Grün red");
-    expect(safe.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-    expect(JSON.parse(safe)).toMatchObject({ answer, error: run.error });
-  });
-
-  it("lists the runs if an id fits none or several", async () => {
-    await using user = await createBudgieUser();
-    await remember(user, [makeRun({ id: "abc-1" }), makeRun({ id: "abc-2" })]);
-
-    expect(await user.command(["runs", "show", "x%"])).toMatchObject({
-      exitCode: 1,
-      stderr: 'budgie: There is no run "x%" in the log. "budgie runs ls" lists all that are there.\n',
-    });
-    expect(await user.command(["runs", "show", "ab"])).toMatchObject({
-      exitCode: 1,
-      stderr: 'budgie: The ids of several runs begin with "ab", such as "abc-1", "abc-2". Give more of the id.\n',
-    });
-    expect(await json(user, "show", "abc-2")).toMatchObject({ id: "abc-2" });
-    expect((await user.command(["runs", "show", ""])).exitCode).toBe(1);
   });
 });
 

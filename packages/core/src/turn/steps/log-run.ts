@@ -1,5 +1,6 @@
 import { BudgieError } from "../../errors.ts";
-import type { BegunRun, FinishedRun, McpCall } from "../../runs/run-log.ts";
+import type { ProtocolAnswer } from "../../protocol/protocol.ts";
+import type { BegunRun, FinishedRun, McpCall, RunFacts } from "../../runs/run-log.ts";
 import { truncateText } from "../../text/truncate-text.ts";
 import type { TurnSettings } from "../turn-settings.ts";
 import type { Step, Turn } from "../turn.ts";
@@ -27,32 +28,50 @@ export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
     });
     const clock = performance.now();
 
-    const finish = async (ending: Ending): Promise<void> => {
+    const finish = async ({ denied = [], ...ending }: Ending): Promise<void> => {
       await beginning;
       // By a monotonic clock.
       const endedMs = begun.startedMs + Math.floor(performance.now() - clock);
       const calls = mcpCalls.length === 0 ? {} : { mcpCalls };
       const { egress, others } = turn.report;
-      const facts = { egress, ...(others === undefined ? {} : { others }) };
-      await runLog.finish({ ...begun, endedMs, exit, retried: turn.attempts > 1, ...calls, ...facts, ...ending });
+      const reported = { egress, facts: toFacts(turn, denied), ...(others === undefined ? {} : { others }) };
+      await runLog.finish({ ...begun, endedMs, exit, retried: turn.attempts > 1, ...calls, ...reported, ...ending });
     };
 
     const answer = await next().catch(async (error: unknown) => {
       await finish(failureOf(error));
       throw error;
     });
-    const { response, usage } = answer;
-    await finish({ outcome: "answered", timedOut: false, answer: response, error: undefined, usage });
+    const { denied, response, usage } = answer;
+    await finish({ outcome: "answered", timedOut: false, answer: response, error: undefined, usage, denied });
     return answer;
   };
 }
 
-function toBegunRun({ id, request: { agent, promptBytes, sessionId }, route }: Turn): BegunRun {
+function toBegunRun({ id, request: { agent, directory, promptBytes, sessionId }, route }: Turn): BegunRun {
   const { isolation } = route.runner;
-  return { id, agent: agent.name, sessionId, isolation, promptBytes, startedMs: Date.now() };
+  return { id, agent: agent.name, sessionId, isolation, promptBytes, directory, startedMs: Date.now() };
 }
 
-type Ending = Pick<FinishedRun, "answer" | "error" | "outcome" | "timedOut" | "usage">;
+type Ending = Pick<FinishedRun, "answer" | "error" | "outcome" | "timedOut" | "usage"> &
+  Partial<Pick<ProtocolAnswer, "denied">>;
+
+// An agent may choose the texts, and how many there are.
+const MOST_TEXTS = 100;
+const LONGEST_TEXT_BYTES = 1_000;
+
+function toFacts({ report, request: { policy }, route }: Turn, denied: readonly string[]): RunFacts {
+  const bound = (texts: readonly string[] = []): readonly string[] =>
+    texts.slice(0, MOST_TEXTS).map((text) => truncateText(text, LONGEST_TEXT_BYTES));
+  const access = { workspace: policy.workspace, egress: policy.egress.mode };
+  return {
+    ...(route.runner.isolation === "container" ? { access } : {}),
+    ...(report.image === undefined ? {} : { image: report.image }),
+    changedExecutablePaths: bound(report.changedExecutablePaths),
+    denied: bound(denied),
+    warnings: bound(report.warnings),
+  };
+}
 
 function failureOf(error: unknown): Ending {
   const message = error instanceof Error ? error.message : String(error);

@@ -4,6 +4,8 @@ import { BudgieError, createRunTurn } from "@budgie/core";
 import type { Protocol } from "@budgie/core/protocol";
 import { createMemoryRunLog, type BegunRun, type FinishedRun, type McpCall, type RunLog } from "@budgie/core/runs";
 import { failureOf, createFakeRunner, type FakeProgram } from "@budgie/testkit";
+import type { Isolation } from "@budgie/core/owners";
+import type { Provided, Step } from "@budgie/core/turn";
 import { AGENT } from "../../helpers/agent.ts";
 
 const TURN = { agent: "tester", prompt: "Grüße", directory: import.meta.dirname };
@@ -34,6 +36,8 @@ describe("a turn in the run log", () => {
         outcome: "answered",
         exit: expect.objectContaining({ exitCode: 0, signal: undefined }),
         promptBytes: 7,
+        directory: TURN.directory,
+        facts: { changedExecutablePaths: [], denied: [], warnings: [] },
         answer: "done.",
         timedOut: false,
         retried: false,
@@ -81,7 +85,7 @@ describe("a turn in the run log", () => {
 
     expect(order).toEqual(["ran", "begun", "begun", "finished"]);
     expect(begun).toMatchObject([
-      { id: runId, agent: "tester", sessionId: undefined, promptBytes: 7 },
+      { id: runId, agent: "tester", sessionId: undefined, promptBytes: 7, directory: TURN.directory },
       { id: runId, sessionId },
     ]);
   });
@@ -118,6 +122,32 @@ describe("a turn in the run log", () => {
     ]);
   });
 
+  it.each([undefined, "AGENT_CRASHED"] as const)(
+    "has what its sandbox could do, and bounds what was seen of it, also if it fails: %s",
+    async (crash) => {
+      const image = { used: "default", reason: "unknown", file: "/x/Dockerfile.sandbox" } as const;
+      const denied = Array.from({ length: 101 }, (_, index) => `tool-${index}`);
+      const { runs, runTurn } = create(() => ({}), undefined, {
+        crash,
+        denied,
+        isolation: "container",
+        provided: { env: {}, project: image },
+        warning: "x".repeat(2000),
+      });
+
+      await runTurn(TURN).catch(() => undefined);
+
+      expect(runs.at(-1)?.facts).toEqual({
+        access: { workspace: "rw", egress: "bridge" },
+        image,
+        changedExecutablePaths: [],
+        denied: crash === undefined ? denied.slice(0, 100) : [],
+        warnings: expect.arrayContaining(["x".repeat(1000)]),
+      });
+      expect(runs.at(-1)?.facts?.warnings).not.toContain("x".repeat(2000));
+    },
+  );
+
   it("has an error message of limited length", async () => {
     const { runs, runTurn } = create(() => {
       throw new BudgieError("AGENT_FAILED", "x".repeat(100_000));
@@ -143,18 +173,29 @@ type Options = {
   readonly crash?: "AGENT_CRASHED" | undefined;
   readonly log?: Partial<RunLog>;
   readonly mcpCalls?: readonly McpCall[];
+  readonly denied?: readonly string[];
+  readonly isolation?: Isolation;
+  readonly provided?: Provided;
+  readonly warning?: string;
 };
 
 function create(program: FakeProgram, onRecord = async (): Promise<void> => undefined, options: Options = {}) {
-  const { crash, log = {} } = options;
+  const { crash, denied = [], log = {}, provided = { env: {} }, warning } = options;
   const runs: FinishedRun[] = [];
-  const runner = { ...createFakeRunner(program) };
+  const runner = {
+    ...createFakeRunner(program),
+    ...(options.isolation === undefined ? {} : { isolation: options.isolation }),
+  };
   const protocol: Protocol = async ({ directory, events, session }) => {
     for (const call of options.mcpCalls ?? []) events.emit("mcpCall", call);
     const child = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "" });
     const exit = await child.exit;
     if (crash !== undefined) throw new BudgieError(crash, "It crashed.");
-    return { response: "done.", file: undefined, exit, denied: [], warnings: [] };
+    return { response: "done.", file: undefined, exit, denied, warnings: [] };
+  };
+  const warn: Step = async (turn, next) => {
+    if (warning !== undefined) turn.warn(warning);
+    return next();
   };
   const runTurn = createRunTurn({
     agents: () => [AGENT],
@@ -163,6 +204,8 @@ function create(program: FakeProgram, onRecord = async (): Promise<void> => unde
     policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
     workspaceRules: { allowedRoots: [], guarded: undefined },
     retryDelayMs: 1,
+    agentSteps: [warn],
+    providedFor: () => provided,
     runLog: {
       ...createMemoryRunLog(),
       async finish(run) {

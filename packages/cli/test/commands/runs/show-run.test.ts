@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { createBudgieUser } from "../../helpers/start-budgie.ts";
+import { json, makeRun, remember } from "./runs-place.ts";
+
+describe("budgie runs show", () => {
+  it("prints the whole run and its answer, for an id or its beginning", async () => {
+    await using user = await createBudgieUser();
+    const allowed = [{ host: "api.test", port: 443, count: 2 }];
+    const denied = [{ host: "evil.test", port: 80, count: 1, why: "not on the allow-list" }];
+    const run = makeRun({
+      retried: true,
+      egress: { allowed, denied },
+      directory: "/home/ada/shop",
+      facts: {
+        access: { workspace: "rw", egress: "allowlist" },
+        image: { used: "default", reason: "changed since it was allowed", file: "/home/ada/shop/Dockerfile.sandbox" },
+        changedExecutablePaths: [".git/hooks/post-checkout", "x\nerror  forged, Makefile"],
+        denied: ["execute_bash"],
+        warnings: ["The answer is short.", "Another."],
+      },
+    });
+    await remember(user, [run, makeRun({ answer: "Another." })], [run.id]);
+
+    const { stdout } = await user.command(["runs", "show", run.id.slice(0, 9)]);
+
+    expect(stdout.replace(/^(\w+) +/gm, "$1 ").split("\n")).toEqual([
+      `run ${run.id}`,
+      "agent reader",
+      `session ${run.sessionId}`,
+      "directory /home/ada/shop",
+      "isolation none, workspace rw, egress allowlist",
+      "image the default: changed since it was allowed (/home/ada/shop/Dockerfile.sandbox)",
+      `started ${new Date(run.startedMs).toISOString()}`,
+      `ended ${new Date(run.endedMs).toISOString()}, after 15.3s`,
+      "outcome answered, at the second try",
+      "exit code 0",
+      "prompt 5 bytes, which are not kept",
+      "answer 12 bytes, delivered",
+      "credits 0.07",
+      "changed .git/hooks/post-checkout",
+      "changed x error forged, Makefile",
+      "reached api.test:443 (2)",
+      "refused evil.test:80 (1)",
+      "denied execute_bash",
+      "warning The answer is short.",
+      "warning Another.",
+      "",
+      "All is well.",
+      "",
+    ]);
+    expect(await json(user, "show", run.id)).toMatchObject({ id: run.id, answer: "All is well.", egress: { denied } });
+  });
+
+  it("shows tokens, what the session has cost so far, the calls of MCP tools, and turns beside it", async () => {
+    await using user = await createBudgieUser();
+    const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10, sessionCost: { amount: 0.25, currency: "USD" } };
+    const mcpCalls = [{ server: "github", tool: "get", durationMs: 1500, outcome: "TIMED_OUT" as const }];
+    const run = makeRun({ usage, mcpCalls, others: [{ runId: "9a60c3de", agent: "worker" }] });
+    await remember(user, [run]);
+
+    const { stdout } = await user.command(["runs", "show", run.id]);
+
+    expect(stdout).toMatch(/^tokens +7 in, 3 out, 10 in all$/m);
+    expect(stdout).toMatch(/^cost +0\.25 USD for the session so far$/m);
+    expect(stdout).toMatch(/^tools +@github\/get \(TIMED_OUT, 1\.5s\)$/m);
+    expect(stdout).toMatch(/^beside +worker \(run 9a60c3de\)$/m);
+    expect(await json(user, "show", run.id)).toMatchObject({ usage, mcpCalls, others: run.others });
+  });
+
+  it("escapes answers and errors for a terminal, and changes nothing in JSON", async () => {
+    await using user = await createBudgieUser();
+    const answer = "Grün \u001b[31mred\u001b[0m \u009b2J \u202Eabc\u{E0041} \u0007";
+    const run = makeRun({ answer, error: "bad\u001b]0;title\u0007\nrun   root", outcome: "AGENT_FAILED" });
+    await remember(user, [run]);
+
+    const { stdout: text } = await user.command(["runs", "show", run.id]);
+    const { stdout: safe } = await user.command(["runs", "show", run.id, "--json"]);
+
+    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(text).toMatch(/^error +bad run root$/m);
+    expect(text).toContain("Grün red");
+    expect(safe.trimEnd()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(JSON.parse(safe)).toMatchObject({ answer, error: run.error });
+  });
+
+  it("lists the runs if an id fits none or several", async () => {
+    await using user = await createBudgieUser();
+    await remember(user, [makeRun({ id: "abc-1" }), makeRun({ id: "abc-2" })]);
+
+    expect(await user.command(["runs", "show", "x%"])).toMatchObject({
+      exitCode: 1,
+      stderr: 'budgie: There is no run "x%" in the log. "budgie runs ls" lists all that are there.\n',
+    });
+    expect(await user.command(["runs", "show", "ab"])).toMatchObject({
+      exitCode: 1,
+      stderr: 'budgie: The ids of several runs begin with "ab", such as "abc-1", "abc-2". Give more of the id.\n',
+    });
+    expect(await json(user, "show", "abc-2")).toMatchObject({ id: "abc-2" });
+    expect((await user.command(["runs", "show", ""])).exitCode).toBe(1);
+  });
+});
