@@ -51,7 +51,7 @@ const MIGRATIONS: readonly string[] = [
   // Turns in the same directory at the same time, as JSON.
   `ALTER TABLE runs ADD COLUMN others TEXT`,
   `ALTER TABLE sessions ADD COLUMN workspace_path TEXT`,
-  // What a turn could do, and what was seen of it, as JSON.
+  // The directory of a turn, and its rights and report as JSON.
   `ALTER TABLE runs ADD COLUMN directory TEXT; ALTER TABLE runs ADD COLUMN facts TEXT`,
 ];
 

@@ -30,13 +30,17 @@ export async function listTracesBelow(folder: string, engine?: Engine["docker"])
   return all.filter(({ labels }) => labels["dev.budgie.lock"]?.startsWith(folder)).map(({ name }) => name);
 }
 
-/** Removes the volumes that this user's budgies kept on purpose. Returns the names of the containers that they left. */
+/** Removes the volumes that this user's budgies kept on purpose. Returns the names of all that they left. */
 export async function removeKept(user: BudgieUser): Promise<readonly string[]> {
   const docker = await openEngine();
   const traces = await listTraces(user);
-  const isContainer = (name: string): boolean => name.startsWith("/");
-  for (const name of traces.filter((each) => !isContainer(each))) await docker.getVolume(name).remove();
-  return traces.filter(isContainer);
+  for (const name of traces) if (!isContainer(name)) await docker.getVolume(name).remove();
+  return traces;
+}
+
+/** Tells whether the name of a trace is that of a container. */
+export function isContainer(name: string): boolean {
+  return name.startsWith("/");
 }
 
 /** Removes the volume with an image's programs, if a sandbox of another image has used them. */

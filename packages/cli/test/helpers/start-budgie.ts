@@ -131,6 +131,9 @@ export function toEngineVariables(): Variables {
   return { DOCKER_CONFIG: join(homedir(), ".docker"), ...passed };
 }
 
+/** The variables of commands that call agents in a sandbox, also as root. */
+export const CALL_VARIABLES: Variables = { ...toEngineVariables(), ...NO_SWEEP, BUDGIE_ALLOW_ROOT: tmpdir() };
+
 /** Waits until `probe` returns something, or fails after 30 s by default. */
 export async function waitFor<T>(
   probe: () => T | undefined | false | Promise<T | undefined | false>,

@@ -1,5 +1,6 @@
-import { opendirSync, statSync, type Dirent } from "node:fs";
+import { statSync, type Dirent } from "node:fs";
 import { extname, join } from "node:path";
+import { readEntries } from "../bounds/read-entries.ts";
 import type { AgentPlace } from "./agent-definition.ts";
 
 /** The agent files of a folder. */
@@ -95,20 +96,5 @@ function list({ below, folder }: Folder, { most, problems }: Listing): readonly 
     // It was removed since its parent was read.
     if (code !== "ENOENT") problems.add(`Skipped the folder "${folder}" of agents (${code ?? message}).`);
     return [];
-  }
-}
-
-/** Reads at most this many entries of a folder, in the order of the file system. */
-function readEntries(path: string, most: number): readonly Dirent[] {
-  const folder = opendirSync(path);
-  try {
-    const entries: Dirent[] = [];
-    for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
-      entries.push(entry);
-      if (entries.length === most) break;
-    }
-    return entries;
-  } finally {
-    folder.closeSync();
   }
 }

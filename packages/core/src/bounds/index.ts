@@ -7,5 +7,6 @@ export { parseBoundedJson, parseCountedJson } from "./parse-bounded-json.ts";
 export { parseRequest } from "./parse-request.ts";
 export { createRate, type Rate } from "./rate.ts";
 export { readBody } from "./read-body.ts";
+export { readEntries } from "./read-entries.ts";
 export { createRequestIntake } from "./request-intake.ts";
 export { createJsonScan } from "./json-scan.ts";

@@ -1,5 +1,6 @@
-import { closeSync, constants, fstatSync, opendirSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { platform } from "node:os";
+import { readEntries } from "@budgie/core/bounds";
 
 /** A file that an image is built from. */
 export type InputFile = {
@@ -59,7 +60,10 @@ function readAll(root: Opened): readonly InputFile[] {
   const left: Left = { ...MOST_INPUTS };
   const walk = (folder: Opened, prefix: string, depth: number): readonly InputFile[] => {
     if (depth > MOST_INPUTS.depth) throw new Error(`has more than ${MOST_INPUTS.depth} levels of folders`);
-    return listNames(folder).flatMap((name) => {
+    const entries = readEntries(toPath(folder), MOST_INPUTS.files + 1);
+    if (entries.length > MOST_INPUTS.files) throw tooMany();
+    const names = entries.map(({ name }) => name).toSorted();
+    return names.flatMap((name) => {
       const path = `${prefix}${name}`;
       const entry = openEntry(folder, name, { shown: path });
       if (entry === undefined) throw new Error(`changes while it is read`);
@@ -72,20 +76,6 @@ function readAll(root: Opened): readonly InputFile[] {
     });
   };
   return walk(root, "", 1);
-}
-
-/** Lists the entries of an open folder. Throws once there are too many, however many are left. */
-function listNames(folder: Opened): readonly string[] {
-  const entries = opendirSync(toPath(folder));
-  try {
-    const names: string[] = [];
-    for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
-      if (names.push(entry.name) > MOST_INPUTS.files) throw tooMany();
-    }
-    return names.toSorted();
-  } finally {
-    entries.closeSync();
-  }
 }
 
 /** Reads and closes an open file. */

@@ -1,4 +1,6 @@
+import { chmodSync, copyFileSync, renameSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BudgieError } from "@budgie/core";
 import { SANDBOX, type SandboxUser } from "@budgie/sandbox/profile";
@@ -18,8 +20,18 @@ export async function ensureSessionImage(engine: Engine, user: SandboxUser): Pro
   return ensureOneFileImage(engine, { name: "budgie-session", architecture, path: FORWARDER, content, folders });
 }
 
+/** Copies the forwarder into a folder, and returns its path there. Throws like the file system, and for a platform that it is not built for. */
+export function bringForwarder(folder: string, platform: string): string {
+  const program = join(folder, "forwarder");
+  // A process of an earlier start may still be running it.
+  copyFileSync(findForwarder(platform), `${program}.new`);
+  chmodSync(`${program}.new`, 0o755);
+  renameSync(`${program}.new`, program);
+  return program;
+}
+
 /** Returns the forwarder's path on the host. Throws `RUNNER_UNAVAILABLE` for a platform that it is not built for. */
-export function findForwarder(platform: string): string {
+function findForwarder(platform: string): string {
   return fileURLToPath(new URL(`../../forwarder/linux-${findArchitecture(platform)}`, import.meta.url));
 }
 

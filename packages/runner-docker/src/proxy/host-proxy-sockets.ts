@@ -1,4 +1,4 @@
-import { accessSync, chmodSync, constants, copyFileSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { accessSync, chmodSync, constants, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { EgressProxy, UpstreamOptions } from "@budgie/egress";
 import type { OwnForwarder, ProxySocket, ProxySockets } from "@budgie/sandbox/egress";
@@ -6,7 +6,7 @@ import { readOnlyBind } from "@budgie/sandbox/mounts";
 import { PROXY, SOCKETS_TARGET } from "@budgie/sandbox/profile";
 import type { StartProxy } from "./start-proxy.ts";
 import type { Engine } from "../engine/engine.ts";
-import { findForwarder } from "../image/ensure-session-image.ts";
+import { bringForwarder } from "../image/ensure-session-image.ts";
 
 export type HostProxyOptions = {
   readonly stateDir: string;
@@ -38,7 +38,7 @@ export function createHostProxySockets(options: HostProxyOptions): ProxySockets 
       mount: readOnlyBind(own, SOCKETS_TARGET),
       socketPath: `${SOCKETS_TARGET}/s`,
       isHere: true,
-      bringForwarder: () => bringForwarder(own, engine.platform),
+      bringForwarder: () => openForwarder(own, engine.platform),
       async open() {
         const socketPath = join(own, "s");
         const proxySocket = await (await (proxy ??= (startProxy ?? startOwn)())).open({ socketPath });
@@ -60,15 +60,10 @@ export function createHostProxySockets(options: HostProxyOptions): ProxySockets 
   };
 }
 
-function bringForwarder(folder: string, platform: string): OwnForwarder | undefined {
-  const program = join(folder, "forwarder");
+function openForwarder(folder: string, platform: string): OwnForwarder | undefined {
   try {
-    // A process of an earlier start may still be running it.
-    copyFileSync(findForwarder(platform), `${program}.new`);
-    chmodSync(`${program}.new`, 0o755);
-    renameSync(`${program}.new`, program);
     // Also fails if the file system is mounted `noexec`.
-    accessSync(program, constants.X_OK);
+    accessSync(bringForwarder(folder, platform), constants.X_OK);
   } catch {
     return undefined;
   }

@@ -1,5 +1,7 @@
-import { chmodSync, copyFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PassThrough, Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type Docker from "dockerode";
@@ -9,13 +11,15 @@ import type { Service } from "@budgie/core/policy";
 import { LOCAL_HOSTS, readOnlyBind, type MountSettings } from "@budgie/sandbox/mounts";
 import { SERVICES_TARGET as TARGET, type SandboxUser } from "@budgie/sandbox/profile";
 import { createContainer } from "../engine/create-container.ts";
+import { demultiplex } from "../engine/demultiplex.ts";
 import { ignoreMissing } from "../engine/to-budgie-error.ts";
 import { toLabels } from "../engine/to-labels.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 import { API_LIMIT_MS, timeLimit } from "../engine/with-timeout.ts";
-import { findForwarder } from "../image/ensure-session-image.ts";
+import { bringForwarder } from "../image/ensure-session-image.ts";
 import type { BesideSandbox } from "../sandbox/container-options.ts";
 import { toServiceContainer } from "../sandbox/service-container.ts";
+import { awaitExitCode } from "./await-exit-code.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 
 /** The services that run, for a sandbox beside them. */
@@ -74,7 +78,7 @@ export function createSessionServices(context: SandboxContext, session: SessionI
     if (services.length === 0) return undefined;
     if (!isHere || runtime !== undefined) throw cannotRun(services);
     const isKnown = opened !== undefined && isDeepStrictEqual(opened.services, services);
-    if (!isKnown) bringForwarder(folder, engine.platform);
+    if (!isKnown) makeFolder(folder, engine.platform);
     const running = await Promise.all(services.map(async (service) => isKnown && (await isRunning(service))));
     await Promise.all(services.filter((_, index) => running[index] !== true).map(start));
     const open = toOpen(folder, services);
@@ -98,14 +102,11 @@ export function createSessionServices(context: SandboxContext, session: SessionI
 // Many services refuse to run as root, or as a user whom their image does not know.
 const NOBODY: SandboxUser = { uid: 65_534, gid: 65_534 };
 
-function bringForwarder(folder: string, platform: string): void {
+function makeFolder(folder: string, platform: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   // Each container mounts the folder, or one in it, whose users are others than its owner.
   chmodSync(folder, 0o755);
-  // A container may still be running it.
-  rmSync(join(folder, "forwarder"), { force: true });
-  copyFileSync(findForwarder(platform), join(folder, "forwarder"));
-  chmodSync(join(folder, "forwarder"), 0o755);
+  bringForwarder(folder, platform);
 }
 
 function toOpen(folder: string, services: readonly Service[]): OpenServices {
@@ -204,14 +205,11 @@ async function succeeds(container: Docker.Container, argv: readonly string[]): P
   try {
     const made = await container.exec({ Cmd: [...argv], ...timeLimit() });
     await made.start({ Detach: true, ...timeLimit() });
-    for (const until = performance.now() + API_LIMIT_MS; performance.now() < until; await sleep(50)) {
-      const { ExitCode, Running } = await made.inspect(timeLimit());
-      if (!Running) return ExitCode === 0;
-    }
+    return (await awaitExitCode(made, API_LIMIT_MS)) === 0;
   } catch {
     // The container has ended, or has no such program.
+    return false;
   }
-  return false;
 }
 
 /** Returns a sentence with the last line that a service printed; empty if it printed none. */
@@ -219,22 +217,15 @@ async function readLastWords(container: Docker.Container): Promise<string> {
   const printed = await container
     .logs({ stdout: true, stderr: true, tail: 5, ...timeLimit() })
     .catch(() => Buffer.alloc(0));
-  const text = readPieces(Buffer.from(printed)).join("");
-  const lines = text.split("\n").map((line) => line.replace(/[^ -~]+/g, " ").trim());
+  const words = new PassThrough();
+  void demultiplex(Readable.from([Buffer.from(printed)]), { stdout: words, stderr: words, dropping: NEVER });
+  const said = await text(words);
+  const lines = said.split("\n").map((line) => line.replace(/[^ -~]+/g, " ").trim());
   const last = lines.findLast((line) => line !== "");
   return last === undefined ? "" : `It said: ${JSON.stringify(last.slice(-300))}. `;
 }
 
-/** Reads the pieces of an engine's log. Each has a header of eight bytes, which ends with its length. */
-function readPieces(log: Buffer): readonly string[] {
-  const pieces: string[] = [];
-  for (let at = 0; at + 8 <= log.length;) {
-    const end = at + 8 + log.readUInt32BE(at + 4);
-    pieces.push(log.toString("latin1", at + 8, end));
-    at = end;
-  }
-  return pieces;
-}
+const NEVER = new AbortController().signal;
 
 function cannotRun(services: readonly Service[]): BudgieError {
   const names = services.map(({ name }) => `"${name}"`).join(", ");

@@ -1,9 +1,8 @@
-import type { Duplex } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import type Docker from "dockerode";
 import { BudgieError, type Command } from "@budgie/core";
 import type { Terminal, TerminalSize } from "@budgie/core/protocol";
 import { withTimeout, timeLimit, API_LIMIT_MS } from "../engine/with-timeout.ts";
+import { awaitExitCode } from "../session/await-exit-code.ts";
 
 /**
  * Runs a program on a terminal in a running container, with the container's user, directory, variables and rights. Rejects with
@@ -24,7 +23,8 @@ export async function openTerminal(
         () => undefined,
       );
     await resize(size);
-    return { stream, resize, exitCode: awaitExitCode(made, stream) };
+    const closed = new Promise<void>((resolve) => stream.once("close", resolve));
+    return { stream, resize, exitCode: closed.then(async () => awaitExitCode(made, REPORT_LIMIT_MS)) };
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new BudgieError("RUNNER_UNAVAILABLE", `The engine opened no terminal in the sandbox: ${reason}.`, { cause });
@@ -34,17 +34,4 @@ export async function openTerminal(
 const ALL_STREAMS = { AttachStdin: true, AttachStdout: true, AttachStderr: true, Tty: true } as const;
 
 // An engine may report the end of a program some time after that of its terminal.
-const MOST_LOOKS = 40;
-const LOOK_MS = 50;
-
-async function awaitExitCode(made: Docker.Exec, stream: Duplex): Promise<number | undefined> {
-  await new Promise((resolve) => stream.once("close", resolve));
-  for (let look = 0; look < MOST_LOOKS; look++) {
-    const state = await made.inspect(timeLimit()).catch(() => undefined);
-    // The program is unknown once its container is removed.
-    if (state === undefined) return undefined;
-    if (!state.Running) return state.ExitCode ?? undefined;
-    await sleep(LOOK_MS);
-  }
-  return undefined;
-}
+const REPORT_LIMIT_MS = 2000;

@@ -12,7 +12,7 @@ const INPUTS = {
   "of 300 KB": "0123456789abcde\n".repeat(19_200),
 };
 
-// What a process may do.
+// Prints the rights of a process.
 const RIGHTS = 'grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp:)" /proc/self/status; pwd';
 
 /** Describes stdin, stdout and stderr. */

@@ -1,8 +1,8 @@
-import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { isSessionId } from "@budgie/core";
 import type { Run } from "@budgie/core/runs";
 import { formatDuration, parseDuration } from "@budgie/core/text";
+import { resolveLinks } from "../../config/build-workspaces.ts";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "@budgie/mcp-server";
 import { noRunsText, parseLast, toRunFacts, withRunArchive, type RunFilter } from "./with-run-archive.ts";
@@ -31,7 +31,7 @@ export async function listRuns(config: Config, options: ListRunsOptions, host: H
   const { json, last } = options;
   const agent = resolveAgentName(options.agent, config);
   const limit = parseLast(last);
-  const directory = options.dir === undefined ? undefined : resolveDirectory(resolve(host.cwd, options.dir));
+  const directory = options.dir === undefined ? undefined : resolveLinks(resolve(host.cwd, options.dir));
   const sinceMs = options.since === undefined ? undefined : Date.now() - parseDuration(options.since, "--since");
   const { runs, sessionId } = await withRunArchive(config, async (archive) => {
     const session = options.session === undefined ? undefined : await findSession(archive, options.session);
@@ -43,15 +43,6 @@ export async function listRuns(config: Config, options: ListRunsOptions, host: H
       : runsText(runs, { agent, sessionId, directory, since: options.since }, host),
   );
   return 0;
-}
-
-/** Returns the real path, as the log has it, of a directory that may be gone. */
-function resolveDirectory(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return path;
-  }
 }
 
 /** Returns the id of the session that begins with this, among the sessions of the log. */

@@ -1,21 +1,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { tmpdir } from "node:os";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { HostTerminal } from "@budgie/mcp-server";
-import { removeKept } from "../../helpers/engine.ts";
+import { isContainer, removeKept } from "../../helpers/engine.ts";
 import { runHere } from "../../helpers/run-here.ts";
-import {
-  createBudgieUser,
-  TEST_IMAGE,
-  toEngineVariables,
-  waitFor,
-  type BudgieUser,
-} from "../../helpers/start-budgie.ts";
-
-const ENVIRONMENT = { ...toEngineVariables(), BUDGIE_SWEEP_EVERY: "0", BUDGIE_ALLOW_ROOT: tmpdir() };
+import { CALL_VARIABLES, createBudgieUser, TEST_IMAGE, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
 
 let user: BudgieUser;
 
@@ -26,16 +17,19 @@ beforeEach(async () => {
 afterEach(async () => {
   const left = await removeKept(user);
   await user[Symbol.asyncDispose]();
-  expect(left).toEqual([]);
+  expect(left.filter(isContainer)).toEqual([]);
 });
 
 const OPTIONS = ["--sandbox-image", TEST_IMAGE] as const;
 
 function exec(options: readonly string[], ...argv: readonly string[]) {
-  return user.run(["exec", ...options, ...OPTIONS, "-C", user.workspace, "shell-worker", "--", ...argv], ENVIRONMENT);
+  return user.run(
+    ["exec", ...options, ...OPTIONS, "-C", user.workspace, "shell-worker", "--", ...argv],
+    CALL_VARIABLES,
+  );
 }
 
-// What decides what a process may do, and where it is.
+// Prints the rights of a process, its place and its variables.
 const RIGHTS =
   'grep -E "^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp)" /proc/self/status; ulimit -n; pwd; readlink /proc/self/ns/* | sort; ' +
   'grep -c . /proc/self/mountinfo; env | grep -vE "^(_|PWD|OLDPWD|SHLVL|TERM|LINES|COLUMNS|HOSTNAME)=" | sort';
@@ -47,7 +41,7 @@ it("budgie exec runs a command where the agent works: its output and exit code a
   const first = await exec([], "sh", "-c", script);
   const second = await exec(["--continue"], "sh", "-c", 'cat "$HOME/kept"; kill -KILL $$');
   const argv = ["run", "shell-worker", "[[say: on]]", "--continue", "-C", user.workspace, ...OPTIONS];
-  const turn = await user.run(argv, ENVIRONMENT);
+  const turn = await user.run(argv, CALL_VARIABLES);
 
   expect(first).toMatchObject({ exitCode: 7, stdout: "/workspace\nof the project\n" });
   expect(first.stderr).toMatch(/^aside\n/);
@@ -59,7 +53,7 @@ it("budgie exec runs a command where the agent works: its output and exit code a
 it("budgie exec passes bytes on as they are, and the text on stdin only if it is asked to", async () => {
   const bytes = await exec([], "printf", String.raw`\000\377\033[1m`);
   const argv = ["exec", "-i", "shell-worker", "-C", user.workspace, ...OPTIONS, "cat"];
-  const child = user.launch(argv, ENVIRONMENT);
+  const child = user.launch(argv, CALL_VARIABLES);
   child.stdin?.end("two\nlines");
 
   expect(bytes.exitCode).toBe(0);
@@ -90,7 +84,7 @@ it("budgie shell is a terminal with the rights and variables of the agent, and n
   const terminal = createTerminal({ columns: 91, rows: 33 });
   const agents = await exec([], "bash", "-c", RIGHTS);
   const program = runHere(["shell", "shell-worker", "-C", user.workspace, ...OPTIONS], {
-    env: { ...ENVIRONMENT, PATH: process.env["PATH"], HOME: user.host.home, TERM: "screen" },
+    env: { ...CALL_VARIABLES, PATH: process.env["PATH"], HOME: user.host.home, TERM: "screen" },
     home: user.host.home,
     terminal,
   });
@@ -122,9 +116,9 @@ it("budgie shell is a terminal with the rights and variables of the agent, and n
 it("budgie shell and exec refuse what has no sandbox or no terminal", async () => {
   const argv = ["-C", user.workspace, ...OPTIONS];
 
-  const local = await user.command(["exec", "shell-worker", "true", "--no-sandbox", ...argv], ENVIRONMENT);
-  const piped = await user.command(["shell", "shell-worker", ...argv], ENVIRONMENT);
-  const home = { env: { ...ENVIRONMENT, HOME: user.host.home }, home: user.host.home };
+  const local = await user.command(["exec", "shell-worker", "true", "--no-sandbox", ...argv], CALL_VARIABLES);
+  const piped = await user.command(["shell", "shell-worker", ...argv], CALL_VARIABLES);
+  const home = { env: { ...CALL_VARIABLES, HOME: user.host.home }, home: user.host.home };
   const unnamed = runHere(["shell", ...argv], { ...home, terminal: createTerminal({ columns: 80, rows: 24 }) });
 
   expect(local.exitCode).toBe(2);
