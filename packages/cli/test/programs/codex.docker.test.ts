@@ -1,4 +1,4 @@
 import { describeProgram } from "./describe-program.ts";
 import { PROGRAMS } from "./programs.ts";
 
-describeProgram("Codex", PROGRAMS.Codex);
+describeProgram("Codex", PROGRAMS.Codex, { endings: true });

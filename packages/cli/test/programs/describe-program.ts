@@ -14,8 +14,14 @@ const PLACES = {
   "on this machine": createMachinePlace,
 };
 
+/** The part of the description that is left out by default. */
+type Besides = {
+  /** Describes turns that end early: since the sandbox ends whatever runs in it, one program shows them for all */
+  readonly endings?: boolean;
+};
+
 /** Describes turns of a program over ACP, which a scripted model answers. */
-export function describeProgram(name: string, program: Program): void {
+export function describeProgram(name: string, program: Program, { endings = false }: Besides = {}): void {
   describe.each(Object.entries(PLACES))(`${name} %s`, { timeout: 300_000 }, (_, createPlace) => {
     let llm: FakeLlm;
     let place: ProgramHost;
@@ -76,18 +82,6 @@ export function describeProgram(name: string, program: Program): void {
     // Without a sandbox they do not depend on the program: its protocol's and the runner's contracts show them.
     if (createPlace === createMachinePlace) return;
 
-    it("is cancelled in the middle of a tool call", () =>
-      withCoder(async ({ ask, file, user }) => {
-        const cancelling = new AbortController();
-        const running = ask({ prompt: `[[run: ${toEndless(file)}]]` }, cancelling.signal);
-        await untilRuns(file, running);
-
-        cancelling.abort();
-
-        await expect(running).rejects.toThrow();
-        await waitFor(async () => (await place.listStarts(user)).length === 0);
-      }));
-
     it("is denied its tools by the policy, which the result says", () =>
       withCoder(
         async ({ ask, file }) => {
@@ -106,6 +100,20 @@ export function describeProgram(name: string, program: Program): void {
 
         expect(result).toMatchObject({ isError: true, structuredContent: { code: "AGENT_FAILED" } });
         expect(toText(result)).toContain("told to fail");
+      }));
+
+    if (!endings) return;
+
+    it("is cancelled in the middle of a tool call", () =>
+      withCoder(async ({ ask, file, user }) => {
+        const cancelling = new AbortController();
+        const running = ask({ prompt: `[[run: ${toEndless(file)}]]` }, cancelling.signal);
+        await untilRuns(file, running);
+
+        cancelling.abort();
+
+        await expect(running).rejects.toThrow();
+        await waitFor(async () => (await place.listStarts(user)).length === 0);
       }));
 
     it("is reported as crashed if it is killed in the middle of a turn", () =>
