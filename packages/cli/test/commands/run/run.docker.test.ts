@@ -1,10 +1,19 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { isContainer, removeKept } from "../../helpers/engine.ts";
-import { CALL_VARIABLES, createBudgieUser, TEST_IMAGE, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
+import {
+  budgiePath,
+  CALL_VARIABLES,
+  createBudgieUser,
+  TEST_IMAGE,
+  waitFor,
+  type BudgieUser,
+} from "../../helpers/start-budgie.ts";
 
 const toArguments = ({ workspace }: BudgieUser, ...argv: readonly string[]): readonly string[] => [
   "run",
@@ -26,6 +35,39 @@ it("budgie run prints the answer of a sandboxed turn, and its session can go on"
   expect(second).toMatchObject({ exitCode: 0, stdout: "token-parakeet\n" });
   expect(await removeKept(user)).toEqual([expect.stringMatching(/^budgie-session-[\da-f-]+$/)]);
 });
+
+it("the README's agent answers the README's call, both as they are written", async () => {
+  await using user = await createBudgieUser();
+  const readme = readFileSync(new URL("../../../../../README.md", import.meta.url), "utf8");
+  const [, agent = ""] = /^```json\n(.*?)^```$/ms.exec(readme) ?? [];
+  const [, command = "", printed = ""] = /^```console\n\$ (.*?[^\\]\n)(.*?)^```$/ms.exec(readme) ?? [];
+  writeFileSync(join(user.host.agentsDir, "code-reviewer.json"), agent);
+  writeFileSync(join(user.workspace, "login.js"), "");
+  const script = `budgie() { "${process.execPath}" "${budgiePath}" "$@"; }\n${command}`;
+  const { BUDGIE_SWEEP_EVERY: _, ...variables } = CALL_VARIABLES;
+  const env = { ...variables, PATH: process.env["PATH"] ?? "", HOME: user.host.home };
+
+  const { stderr, stdout } = await promisify(execFile)("bash", ["-c", script], { cwd: user.workspace, env });
+
+  expect([stdout, stderr].map(toOrdinary)).toEqual(splitPrinted(printed).map(toOrdinary));
+  await removeKept(user);
+});
+
+/** Returns what the README's call prints to stdout and to stderr. */
+function splitPrinted(printed: string): readonly [string, string] {
+  const lines = printed.split(/(?<=\n)/);
+  const isError = (line: string): boolean => line.startsWith("budgie: ");
+  return [lines.filter((line) => !isError(line)).join(""), lines.filter(isError).join("")];
+}
+
+/** Replaces what differs from one machine, user and call to another. */
+function toOrdinary(output: string): string {
+  return output
+    .replace(/^budgie: Root started budgie: .*\n/m, "")
+    .replace(/^\d+$/m, "UID")
+    .replace(/[\da-f]{8}-[\da-f-]{27}/g, "ID")
+    .replace(/ in [\d.]+ (?:ms|s)/g, " in TIME");
+}
 
 it("budgie run leaves no container when Ctrl-C ends it, and budgie ps measures the turn until then", async () => {
   await using user = await createBudgieUser();
