@@ -1,4 +1,5 @@
 import type { EgressMode, EgressReport } from "./egress.ts";
+import type { Usage } from "./usage.ts";
 
 /** An answer that no client is known to have received. */
 export type UndeliveredAnswer = {
@@ -47,6 +48,8 @@ export type TurnReport = {
   readonly changedExecutablePaths: readonly string[];
   /** The network access of the turn, allowed and denied; `undefined` if it was not monitored */
   readonly egress: EgressReport | undefined;
+  /** The turn's cost, with that of a failed attempt; `undefined` if the agent program did not report it */
+  readonly usage: Usage | undefined;
   /** Undelivered answers of earlier turns of the session */
   readonly missed: readonly UndeliveredAnswer[];
   /** The number of those that a later call brings; left out if there are none */

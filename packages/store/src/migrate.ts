@@ -53,6 +53,8 @@ const MIGRATIONS: readonly string[] = [
   `ALTER TABLE sessions ADD COLUMN workspace_path TEXT`,
   // The directory of a turn, and its rights and report as JSON.
   `ALTER TABLE runs ADD COLUMN directory TEXT; ALTER TABLE runs ADD COLUMN facts TEXT`,
+  // The totals of an agent program in a session, as JSON.
+  `ALTER TABLE sessions ADD COLUMN totals TEXT`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */

@@ -48,7 +48,9 @@ function toUsageColumns(usage: Usage | undefined): Row {
 function parseUsage(row: Row): Usage | undefined {
   const [credits, rest] = [toNumber(row["credits"]), toText(row["usage"])];
   if (credits === undefined && rest === undefined) return undefined;
-  return { ...(credits !== undefined && { credits }), ...(JSON.parse(rest ?? "{}") as Usage) };
+  // An older budgie wrote the cost of the session so far, which is no turn's.
+  const { sessionCost: _, ...figures } = JSON.parse(rest ?? "{}") as Usage & { readonly sessionCost?: unknown };
+  return { ...(credits !== undefined && { credits }), ...figures };
 }
 
 /** Parses a row. `open` is the outcome of a run that has not ended, which depends on its owner. */

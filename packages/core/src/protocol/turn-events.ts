@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import type { EgressReport } from "../egress.ts";
 import type { McpCall } from "../runs/run-log.ts";
 import type { Exit } from "../runner/runner.ts";
+import type { UsageReport } from "../usage.ts";
 
 /** The phase of a turn. */
 export type Phase =
@@ -44,6 +45,8 @@ type Events = {
   readonly egress: [since: EgressReport];
   /** A call of a tool of an MCP server that budgie runs has ended */
   readonly mcpCall: [call: McpCall];
+  /** What the attempt has cost so far, as its program says; a later report replaces an earlier one */
+  readonly usage: [report: UsageReport];
   /** The process that the turn started last has ended */
   readonly exit: [exit: Exit];
 };

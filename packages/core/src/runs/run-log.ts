@@ -3,6 +3,7 @@ import type { EgressMode, EgressReport } from "../egress.ts";
 import type { Isolation } from "../owners/owner-record.ts";
 import type { Access } from "../policy/policy.ts";
 import type { Exit } from "../runner/runner.ts";
+import type { Usage } from "../usage.ts";
 import type { UndeliveredAnswers } from "./undelivered-answers.ts";
 
 /** The facts about a turn when it begins. */
@@ -63,17 +64,6 @@ export type McpCall = {
   readonly durationMs: number;
   /** `failed`: the tool reported a failure; an error code: the call itself failed */
   readonly outcome: "done" | "failed" | ErrorCode;
-};
-
-/** The cost of a turn, as far as its program reports it; at least one figure. */
-export type Usage = {
-  readonly credits?: number | undefined;
-  /** Tokens, which some programs count over the whole session */
-  readonly inputTokens?: number | undefined;
-  readonly outputTokens?: number | undefined;
-  readonly totalTokens?: number | undefined;
-  /** The cost of the session so far */
-  readonly sessionCost?: { readonly amount: number; readonly currency: string } | undefined;
 };
 
 /** A turn in the log, without its prompt. */

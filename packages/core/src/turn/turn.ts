@@ -5,7 +5,6 @@ import type { Isolation } from "../owners/owner-record.ts";
 import type { OfferedServers, Protocol, ProtocolAnswer } from "../protocol/protocol.ts";
 import { TurnEvents, type Phase } from "../protocol/turn-events.ts";
 import type { AgentProcess, DiskReport, Runner } from "../runner/runner.ts";
-import type { Usage } from "../runs/run-log.ts";
 import type { Session } from "../sessions/session.ts";
 import type { EgressTally } from "./egress-tally.ts";
 import type { CheckedRequest, TurnRequest } from "./turn-request.ts";
@@ -24,8 +23,6 @@ export type Reply = TurnReport & {
   readonly denied: readonly string[];
   /** The turn's disk use; `undefined` if it cannot be measured */
   readonly disk: DiskReport | undefined;
-  /** The turn's cost; `undefined` if the agent program did not report it */
-  readonly usage: Usage | undefined;
 };
 
 /** The ways to follow, change and cancel a turn. */

@@ -94,7 +94,7 @@ function formatAnswer({ answer, answerBytes, delivered }: RunRecord): string | u
 }
 
 /** Returns the costs of a turn. The agent's program chose the currency. */
-function listCosts({ credits, inputTokens, outputTokens, sessionCost, totalTokens }: Usage = {}): readonly Fact[] {
+function listCosts({ credits, inputTokens, outputTokens, cost, totalTokens }: Usage = {}): readonly Fact[] {
   const tokens = [
     ...(inputTokens === undefined ? [] : [`${inputTokens} in`]),
     ...(outputTokens === undefined ? [] : [`${outputTokens} out`]),
@@ -103,7 +103,7 @@ function listCosts({ credits, inputTokens, outputTokens, sessionCost, totalToken
   return [
     ["credits", credits?.toString()],
     ["tokens", tokens.length === 0 ? undefined : tokens.join(", ")],
-    ["cost", sessionCost && `${sessionCost.amount} ${sessionCost.currency} for the session so far`],
+    ["cost", cost && `${cost.amount} ${cost.currency}`],
   ];
 }
 

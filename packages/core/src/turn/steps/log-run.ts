@@ -33,8 +33,8 @@ export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
       // By a monotonic clock.
       const endedMs = begun.startedMs + Math.floor(performance.now() - clock);
       const calls = mcpCalls.length === 0 ? {} : { mcpCalls };
-      const { egress, others } = turn.report;
-      const reported = { egress, facts: toFacts(turn, denied), ...(others === undefined ? {} : { others }) };
+      const { egress, others, usage } = turn.report;
+      const reported = { egress, usage, facts: toFacts(turn, denied), ...(others === undefined ? {} : { others }) };
       await runLog.finish({ ...begun, endedMs, exit, retried: turn.attempts > 1, ...calls, ...reported, ...ending });
     };
 
@@ -42,8 +42,8 @@ export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
       await finish(failureOf(error));
       throw error;
     });
-    const { denied, response, usage } = answer;
-    await finish({ outcome: "answered", timedOut: false, answer: response, error: undefined, usage, denied });
+    const { denied, response } = answer;
+    await finish({ outcome: "answered", timedOut: false, answer: response, error: undefined, denied });
     return answer;
   };
 }
@@ -53,8 +53,7 @@ function toBegunRun({ id, request: { agent, directory, promptBytes, sessionId },
   return { id, agent: agent.name, sessionId, isolation, promptBytes, directory, startedMs: Date.now() };
 }
 
-type Ending = Pick<FinishedRun, "answer" | "error" | "outcome" | "timedOut" | "usage"> &
-  Partial<Pick<ProtocolAnswer, "denied">>;
+type Ending = Pick<FinishedRun, "answer" | "error" | "outcome" | "timedOut"> & Partial<Pick<ProtocolAnswer, "denied">>;
 
 // An agent may choose the texts, and how many there are.
 const MOST_TEXTS = 100;
@@ -80,7 +79,6 @@ function failureOf(error: unknown): Ending {
     timedOut: isTimeout(error),
     answer: undefined,
     error: truncateText(message, LONGEST_ERROR_BYTES),
-    usage: undefined,
   };
 }
 

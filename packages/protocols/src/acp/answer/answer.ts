@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { oneLine } from "./one-line.ts";
-import { createUsageReports, type UsageReports } from "./usage-reports.ts";
+import { createUsageReports, type UsageOptions, type UsageReports } from "./usage-reports.ts";
 
 /** The parts of updates that make up an answer; all else is ignored. */
 const update = z.discriminatedUnion("sessionUpdate", [
@@ -29,11 +29,11 @@ export type Answer = {
   readonly text: () => string;
   /** True if the last message is longer than budgie keeps */
   readonly isTruncated: () => boolean;
-  /** Returns the cost of the turn, with the figures in the answer to its prompt */
-  readonly toUsage: UsageReports["toUsage"];
+  /** Takes the tokens in the answer to the prompt */
+  readonly addTokens: UsageReports["addTokens"];
 };
 
-export type AnswerOptions = {
+export type AnswerOptions = UsageOptions & {
   readonly sessionId: string;
   /** Called with the text of messages, and a line for each tool and plan */
   readonly onText: (text: string) => void;
@@ -49,12 +49,12 @@ const LONGEST_TITLE = 200;
  * Creates the answer of a turn: the text since the last use of a tool, or since the message id changed. It restarts only when new text
  * arrives, since many agents end with a tool call's update.
  */
-export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): Answer {
+export function createAnswer({ onActivity, onText, sessionId, ...usageOptions }: AnswerOptions): Answer {
   let text = "";
   let isFresh = true;
   let isTruncated = false;
   let messageId: string | undefined;
-  const usage = createUsageReports();
+  const usage = createUsageReports(usageOptions);
 
   function addText(chunk: string, id: string | undefined): void {
     if (chunk === "") return;
@@ -96,7 +96,7 @@ export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): 
     },
     text: () => text,
     isTruncated: () => isTruncated,
-    toUsage: usage.toUsage,
+    addTokens: usage.addTokens,
   };
 }
 

@@ -1,29 +1,43 @@
 import { z } from "zod";
-import type { Usage } from "@budgie/core/runs";
+import type { UsageReport } from "@budgie/core/runs";
 
-/** The cost of a turn, collected from its agent's reports. */
+/** The cost of an attempt, collected from its agent's reports. */
 export type UsageReports = {
   /** Takes a `usage_update` of ACP, Kiro's metadata in that form, or the report with which its V3 harness completes a turn. */
   readonly add: (update: Readonly<Record<string, unknown>>) => void;
-  /** Returns the latest figures, with those in the answer to the prompt; `undefined` if there are none */
-  readonly toUsage: (tokens: unknown) => Usage | undefined;
+  /** Takes the figures in the answer to the prompt. */
+  readonly addTokens: (tokens: unknown) => void;
 };
 
-/** Creates the cost of a turn. Discards impossible figures, since an agent chooses them. */
-export function createUsageReports(): UsageReports {
-  let credits: number | undefined;
-  let sessionCost: Usage["sessionCost"];
+export type UsageOptions = {
+  /** Called with the latest figures after each change */
+  readonly onUsage: (report: UsageReport) => void;
+  /** The name by which the program introduced itself, which tells the basis of its tokens */
+  readonly program: string | undefined;
+  /** The model that budgie asked for; `undefined` if the program chose it */
+  readonly model: string | undefined;
+};
+
+/** Creates the cost of an attempt. Discards impossible figures, since an agent chooses them. */
+export function createUsageReports({ model, onUsage, program }: UsageOptions): UsageReports {
+  let known: UsageReport = {};
+  function learn(figures: UsageReport): void {
+    const found = Object.entries(figures).filter(([, value]) => value !== undefined);
+    if (found.length === 0) return;
+    known = { ...known, ...Object.fromEntries(found) };
+    onUsage(model === undefined ? known : { ...known, model });
+  }
   return {
-    add({ _meta, cost: given, meteringUsage }) {
-      sessionCost = cost.safeParse(given).data ?? sessionCost;
+    add({ _meta, cost: given, meteringUsage, size, used }) {
       const { data } = completion.safeParse(_meta);
-      credits = sumCredits(meteringUsage) ?? sumCredits(data?.kiro.promptTurnSummaries) ?? credits;
+      learn({
+        credits: sumCredits(meteringUsage) ?? sumCredits(data?.kiro.promptTurnSummaries),
+        sessionCost: cost.safeParse(given).data,
+        contextUsed: tokens.safeParse(used).data,
+        contextSize: tokens.safeParse(size).data,
+      });
     },
-    toUsage(given) {
-      const usage = { credits, ...parseTokens(given), sessionCost };
-      const known = Object.entries(usage).filter(([, value]) => value !== undefined);
-      return known.length === 0 ? undefined : Object.fromEntries(known);
-    },
+    addTokens: (given) => learn(parseTokens(given, program)),
   };
 }
 
@@ -50,7 +64,7 @@ function sumCredits(given: unknown): number | undefined {
   return Number(values.reduce((sum, value) => sum + value, 0).toFixed(6));
 }
 
-function parseTokens(given: unknown): Pick<Usage, "inputTokens" | "outputTokens" | "totalTokens"> {
+function parseTokens(given: unknown, _program: string | undefined): UsageReport {
   const { inputTokens, outputTokens, totalTokens } = (given ?? {}) as Readonly<Record<string, unknown>>;
   return {
     inputTokens: tokens.safeParse(inputTokens).data,
