@@ -37,6 +37,7 @@ export type UsageReport = Omit<Usage, "cost"> & {
 /** The names of the token figures. */
 export const TOKEN_FIGURES = ["inputTokens", "cachedTokens", "outputTokens", "thoughtTokens", "totalTokens"] as const;
 
+/** The counts of tokens. */
 export type TokenFigures = Pick<Usage, (typeof TOKEN_FIGURES)[number]>;
 
 /** The last totals of a session, which are subtracted from the next turn's. */

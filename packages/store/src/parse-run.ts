@@ -50,7 +50,8 @@ function parseUsage(row: Row): Usage | undefined {
   if (credits === undefined && rest === undefined) return undefined;
   // An older budgie wrote the cost of the session so far, which is no turn's.
   const { sessionCost: _, ...figures } = JSON.parse(rest ?? "{}") as Usage & { readonly sessionCost?: unknown };
-  return { ...(credits !== undefined && { credits }), ...figures };
+  const usage = { ...(credits !== undefined && { credits }), ...figures };
+  return Object.keys(usage).length === 0 ? undefined : usage;
 }
 
 /** Parses a row. `open` is the outcome of a run that has not ended, which depends on its owner. */

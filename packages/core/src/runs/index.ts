@@ -1,6 +1,14 @@
 // The public surface of @budgie/core/runs: every export is named here, and becomes API.
+export { addTokens } from "./add-usage.ts";
 export { HEALTH_RUNS, buildHealthReport, type HealthReport } from "./health-report.ts";
 export { createMemoryRunLog } from "./memory-run-log.ts";
 export type { BegunRun, FinishedRun, McpCall, Run, RunFacts, RunLog, RunQuery, UndeliveredQuery } from "./run-log.ts";
 export { MOST_MISSED, chooseUndelivered, type UndeliveredAnswers } from "./undelivered-answers.ts";
-export { TOKEN_FIGURES, type Cost, type Usage, type UsageReport, type UsageTotals } from "../usage.ts";
+export {
+  TOKEN_FIGURES,
+  type Cost,
+  type TokenFigures,
+  type Usage,
+  type UsageReport,
+  type UsageTotals,
+} from "../usage.ts";

@@ -37,6 +37,12 @@ export type Working = {
 /** The answer to a prompt, and the reason why the turn ended. */
 export type Answered = { readonly answer: Answer; readonly stopReason: string };
 
+const promptAnswer = z.object({
+  stopReason: z.string(),
+  usage: z.unknown().optional(),
+  _meta: z.unknown().optional(),
+});
+
 /** Sends the prompt, and resolves when the agent ends its turn. Asks the agent to cancel a turn before stopping it. */
 export async function sendPrompt(working: Working): Promise<Answered> {
   const { cancelTimeoutMs, connection, deadline, opened, permissions, program, turn } = working;
@@ -61,12 +67,12 @@ export async function sendPrompt(working: Working): Promise<Answered> {
   // NUL means nothing to a model.
   const content = [{ type: "text", text: turn.prompt.replaceAll("\0", "") }];
   try {
-    const expected = { answer: z.object({ stopReason: z.string(), usage: z.unknown().optional() }) };
+    const expected = { answer: promptAnswer };
     const params = { sessionId, prompt: content, ...promptMeta(program.kiro) };
     const response = connection.request(methods.agent.session.prompt, params, expected);
     // Marks a rejection as handled, since a turn that ends early does not await it.
-    const ended = response.then(async ({ usage }) => {
-      answer.addTokens(usage);
+    const ended = response.then(async (given) => {
+      answer.end(given);
       await onEnd();
     });
     ended.catch(() => undefined);

@@ -1,6 +1,7 @@
+import { addUsage } from "../../runs/add-usage.ts";
+import { subtractTotals } from "../../runs/subtract-totals.ts";
 import type { UsageReport } from "../../usage.ts";
 import type { Step } from "../turn.ts";
-import { addUsage, subtractTotals } from "../usage-sums.ts";
 
 /** Adds the cost of each attempt to the turn's, also of one that failed. */
 export function countUsage(): Step {

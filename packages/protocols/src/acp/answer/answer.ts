@@ -7,6 +7,7 @@ const update = z.discriminatedUnion("sessionUpdate", [
   z.object({
     sessionUpdate: z.literal("agent_message_chunk"),
     content: z.object({ type: z.literal("text"), text: z.string() }),
+    _meta: z.unknown().optional(),
     messageId: z
       .string()
       .nullish()
@@ -29,8 +30,8 @@ export type Answer = {
   readonly text: () => string;
   /** True if the last message is longer than budgie keeps */
   readonly isTruncated: () => boolean;
-  /** Takes the tokens in the answer to the prompt */
-  readonly addTokens: UsageReports["addTokens"];
+  /** Takes the cost in the answer to the prompt */
+  readonly end: UsageReports["addAnswer"];
 };
 
 export type AnswerOptions = UsageOptions & {
@@ -83,6 +84,7 @@ export function createAnswer({ onActivity, onText, sessionId, ...usageOptions }:
       const found = data.update;
       switch (found.sessionUpdate) {
         case "agent_message_chunk":
+          usage.addRequest(found._meta);
           return addText(found.content.text, found.messageId);
         case "tool_call":
         case "tool_call_update":
@@ -96,7 +98,7 @@ export function createAnswer({ onActivity, onText, sessionId, ...usageOptions }:
     },
     text: () => text,
     isTruncated: () => isTruncated,
-    addTokens: usage.addTokens,
+    end: usage.addAnswer,
   };
 }
 

@@ -1,12 +1,15 @@
 import { z } from "zod";
-import type { UsageReport } from "@budgie/core/runs";
+import { addTokens, type TokenFigures, type UsageReport } from "@budgie/core/runs";
+import { parseCount, parseQuota, parseTokens } from "./parse-tokens.ts";
 
 /** The cost of an attempt, collected from its agent's reports. */
 export type UsageReports = {
   /** Takes a `usage_update` of ACP, Kiro's metadata in that form, or the report with which its V3 harness completes a turn. */
   readonly add: (update: Readonly<Record<string, unknown>>) => void;
+  /** Takes the metadata of a message, in which Qwen Code counts each request to its model. */
+  readonly addRequest: (meta: unknown) => void;
   /** Takes the figures in the answer to the prompt. */
-  readonly addTokens: (tokens: unknown) => void;
+  readonly addAnswer: (answer: { readonly usage?: unknown; readonly _meta?: unknown }) => void;
 };
 
 export type UsageOptions = {
@@ -18,32 +21,56 @@ export type UsageOptions = {
   readonly model: string | undefined;
 };
 
+/** The basis of the tokens in a program's answer to a prompt. ACP says "across all turns", and no program does so. */
+const BASES: Readonly<Record<string, UsageReport["basis"]>> = {
+  "@agentclientprotocol/claude-agent-acp": "turn",
+  "codex-acp": "request",
+  OpenCode: "request",
+};
+
+const [GEMINI, QWEN] = ["gemini-cli", "qwen-code"];
+
 /** Creates the cost of an attempt. Discards impossible figures, since an agent chooses them. */
-export function createUsageReports({ model, onUsage, program }: UsageOptions): UsageReports {
+export function createUsageReports({ model, onUsage, program = "" }: UsageOptions): UsageReports {
   let known: UsageReport = {};
+  let requests: TokenFigures = {};
+
   function learn(figures: UsageReport): void {
     const found = Object.entries(figures).filter(([, value]) => value !== undefined);
     if (found.length === 0) return;
-    known = { ...known, ...Object.fromEntries(found) };
-    onUsage(model === undefined ? known : { ...known, model });
+    known = { ...(model === undefined ? {} : { model }), ...known, ...Object.fromEntries(found) };
+    onUsage(known);
   }
+
+  function learnTokens(basis: UsageReport["basis"], figures: UsageReport): void {
+    if (Object.keys(figures).length > 0) learn({ basis, ...figures });
+  }
+
   return {
     add({ _meta, cost: given, meteringUsage, size, used }) {
       const { data } = completion.safeParse(_meta);
       learn({
         credits: sumCredits(meteringUsage) ?? sumCredits(data?.kiro.promptTurnSummaries),
         sessionCost: cost.safeParse(given).data,
-        contextUsed: tokens.safeParse(used).data,
-        contextSize: tokens.safeParse(size).data,
+        contextUsed: parseCount(used),
+        contextSize: parseCount(size),
       });
     },
-    addTokens: (given) => learn(parseTokens(given, program)),
+    addRequest(meta) {
+      if (program !== QWEN) return;
+      requests = addTokens(requests, parseTokens((meta as { readonly usage?: unknown } | null | undefined)?.usage));
+      learnTokens("turn", requests);
+    },
+    addAnswer({ _meta, usage }) {
+      if (program === QWEN && Object.keys(requests).length > 0) return;
+      learnTokens(Object.hasOwn(BASES, program) ? BASES[program] : undefined, parseTokens(usage));
+      if (program === GEMINI) learnTokens("turn", parseQuota(_meta));
+    },
   };
 }
 
 const amount = z.number().min(0).max(1e12);
 const cost = z.object({ amount, currency: z.string().regex(/^[A-Za-z]{1,20}$/) });
-const tokens = z.int().min(0).max(1e12);
 const unit = z.literal("credit");
 const metered = z.union([
   z.object({ value: amount, unit }).transform(({ value }) => value),
@@ -62,13 +89,4 @@ function sumCredits(given: unknown): number | undefined {
   if (values.length === 0) return undefined;
   // Rounding removes the error of the floating-point sum.
   return Number(values.reduce((sum, value) => sum + value, 0).toFixed(6));
-}
-
-function parseTokens(given: unknown, _program: string | undefined): UsageReport {
-  const { inputTokens, outputTokens, totalTokens } = (given ?? {}) as Readonly<Record<string, unknown>>;
-  return {
-    inputTokens: tokens.safeParse(inputTokens).data,
-    outputTokens: tokens.safeParse(outputTokens).data,
-    totalTokens: tokens.safeParse(totalTokens).data,
-  };
 }

@@ -1,5 +1,6 @@
 import type { Agent } from "@budgie/core";
 import { TurnEvents, type ProtocolAnswer, type ProtocolTurn } from "@budgie/core/protocol";
+import type { UsageReport } from "@budgie/core/runs";
 import { createAcpProtocol, type AcpProgram } from "../../../src/acp/index.ts";
 import type { ScriptedAgent } from "./scripted-agent.ts";
 
@@ -44,6 +45,17 @@ export async function run(
     events: new TurnEvents(),
     ...turn,
   });
+}
+
+/** Runs a turn, however it ends, and returns the last report of its cost. */
+export async function reportedBy(
+  agent: Pick<ScriptedAgent, "session">,
+  options: RunOptions = {},
+): Promise<UsageReport | undefined> {
+  let last: UsageReport | undefined;
+  const events = new TurnEvents().on("usage", (report) => void (last = report));
+  await run(agent, { ...options, events }).catch(() => undefined);
+  return last;
 }
 
 export const AGENT: Agent = {
