@@ -3,4 +3,5 @@ export { createRunArchive, type RunArchive, type RunChoice, type RunRecord } fro
 export { createRunLog, type RunLogFile, type RunLogOptions } from "./run-log.ts";
 export type { Retention } from "./prune-runs.ts";
 export { createSessionRegister, type RegisterFile } from "./session-register.ts";
+export { USAGE_KEYS, type UsageQuery, type UsageSum } from "./sum-usage.ts";
 export { findSqliteProblem, loadSqlite, type Database, type Row, type Sqlite } from "./sqlite.ts";

@@ -5,6 +5,7 @@ import { findRuns, parseRuns } from "./find-runs.ts";
 import { inTransaction } from "./in-transaction.ts";
 import type { Database, Row } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
+import { sumUsage, type UsageQuery, type UsageSum } from "./sum-usage.ts";
 
 /** The run log of a state directory, for commands that read it. Each function throws a `BudgieError` if it cannot be read. */
 export type RunArchive = {
@@ -12,6 +13,8 @@ export type RunArchive = {
   readonly recent: (query: RunQuery) => Promise<readonly Run[]>;
   /** Finds the run whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
   readonly find: (id: string) => Promise<RunRecord>;
+  /** Adds up the costs of turns */
+  readonly usage: (query: UsageQuery) => Promise<readonly UsageSum[]>;
   /** Removes runs and their answers permanently, and returns their ids. Runs that have not ended are kept. */
   readonly remove: (choice: RunChoice) => Promise<readonly string[]>;
   readonly close: () => void;
@@ -51,6 +54,11 @@ export function createRunArchive({ owner, stateDir }: ArchiveOptions): RunArchiv
       read(
         async (database) => findOne(database, owner, id),
         () => refuse(id),
+      ),
+    usage: (query) =>
+      read(
+        async (database) => sumUsage(database, query),
+        () => [],
       ),
     remove: (choice) =>
       read(

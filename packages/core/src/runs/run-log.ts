@@ -19,6 +19,8 @@ export type BegunRun = {
   readonly promptBytes: number;
   /** The directory of the call, with symlinks resolved; left out by older budgies */
   readonly directory?: string | undefined;
+  /** The name that the caller gave itself, on one line; left out by older budgies */
+  readonly client?: string | undefined;
 };
 
 /** The facts about a turn when it has ended. */

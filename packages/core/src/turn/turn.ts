@@ -6,6 +6,7 @@ import type { OfferedServers, Protocol, ProtocolAnswer } from "../protocol/proto
 import { TurnEvents, type Phase } from "../protocol/turn-events.ts";
 import type { AgentProcess, DiskReport, Runner } from "../runner/runner.ts";
 import type { Session } from "../sessions/session.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
 import type { EgressTally } from "./egress-tally.ts";
 import type { CheckedRequest, TurnRequest } from "./turn-request.ts";
 
@@ -31,6 +32,8 @@ export type TurnHooks = {
   readonly runId?: string | undefined;
   /** Cancels the turn in any phase */
   readonly signal?: AbortSignal | undefined;
+  /** The name that the caller gave itself; default none */
+  readonly client?: string | undefined;
   /** Tells what happens during the turn */
   readonly events?: TurnEvents | undefined;
   /** The caller's own steps, which come before the request is checked; default none */
@@ -55,6 +58,8 @@ export class Turn {
   readonly id: string;
   readonly events: TurnEvents;
   readonly callerSteps: readonly Step[];
+  /** The name that the caller gave itself, on one line of at most 100 characters */
+  readonly client: string | undefined;
   /** The call as it was made. A step before `checkRequest` may choose another session */
   asked: TurnRequest;
   signal: AbortSignal | undefined;
@@ -91,7 +96,9 @@ export class Turn {
   #phase: Phase["phase"] | undefined;
   #sinceMs = 0;
 
-  constructor(asked: TurnRequest, { events = new TurnEvents(), runId = randomUUID(), signal, steps = [] }: TurnHooks) {
+  constructor(asked: TurnRequest, hooks: TurnHooks) {
+    const { client, events = new TurnEvents(), runId = randomUUID(), signal, steps = [] } = hooks;
+    this.client = client === undefined ? undefined : toName(client);
     this.id = runId;
     this.asked = asked;
     this.signal = signal;
@@ -131,4 +138,14 @@ export class Turn {
   warn(...warnings: readonly string[]): void {
     this.report.warnings = [...(this.report.warnings ?? []), ...warnings];
   }
+}
+
+const LONGEST_NAME = 100;
+
+/** Returns a name on one line, since anyone may have chosen it. */
+function toName(text: string): string | undefined {
+  const line = sanitizeText(text.slice(0, 2 * LONGEST_NAME))
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return line === "" ? undefined : line.slice(0, LONGEST_NAME);
 }

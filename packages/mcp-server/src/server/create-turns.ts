@@ -162,7 +162,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
 
   function runTurnOf(client: () => string | undefined): RunTurn {
     const follow = liveRuns.follow(client);
-    return (asked, hooks) => runTurn(asked, { ...hooks, steps: [...(hooks?.steps ?? []), follow] });
+    return (asked, hooks) => runTurn(asked, { ...hooks, client: client(), steps: [...(hooks?.steps ?? []), follow] });
   }
 
   return { catalog, prepare, runTurn: runTurnOf, runLog, register, sessions, sweeper, nesting, close };

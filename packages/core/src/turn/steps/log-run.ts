@@ -48,9 +48,9 @@ export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
   };
 }
 
-function toBegunRun({ id, request: { agent, directory, promptBytes, sessionId }, route }: Turn): BegunRun {
+function toBegunRun({ client, id, request: { agent, directory, promptBytes, sessionId }, route }: Turn): BegunRun {
   const { isolation } = route.runner;
-  return { id, agent: agent.name, sessionId, isolation, promptBytes, directory, startedMs: Date.now() };
+  return { id, agent: agent.name, sessionId, isolation, promptBytes, directory, client, startedMs: Date.now() };
 }
 
 type Ending = Pick<FinishedRun, "answer" | "error" | "outcome" | "timedOut"> & Partial<Pick<ProtocolAnswer, "denied">>;
