@@ -1,9 +1,10 @@
 import { formatTarget, type EgressCount } from "@budgie/core";
-import type { Run, RunFacts, Usage } from "@budgie/core/runs";
+import type { Run, RunFacts } from "@budgie/core/runs";
 import { sanitizeText, formatDuration } from "@budgie/core/text";
 import type { RunRecord } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import { withFlags, type Host } from "@budgie/mcp-server";
+import { formatUsage } from "./format-usage.ts";
 import { toRunFacts, withRunArchive } from "./with-run-archive.ts";
 import { stringifySafely } from "../../terminal/stringify-safely.ts";
 import { formatTable } from "../../terminal/format-table.ts";
@@ -25,6 +26,7 @@ function runText(run: RunRecord): string {
   const facts: readonly Fact[] = [
     ["run", run.id],
     ["agent", run.agent],
+    ["client", run.client],
     ["session", run.sessionId],
     ["directory", run.directory],
     ["isolation", formatIsolation(run)],
@@ -35,7 +37,7 @@ function runText(run: RunRecord): string {
     ["exit", formatExit(run)],
     ["prompt", `${run.promptBytes} bytes, which are not kept`],
     ["answer", formatAnswer(run)],
-    ...listCosts(run.usage),
+    ["cost", formatUsage(run.usage)],
     ...listReport(run),
     ["error", run.error && withFlags(run.error)],
   ];
@@ -91,20 +93,6 @@ function formatAnswer({ answer, answerBytes, delivered }: RunRecord): string | u
   if (answerBytes === undefined) return undefined;
   const state = delivered ? "delivered" : "not delivered as far as budgie knows";
   return `${answerBytes} bytes, ${state}${answer === undefined ? ", and not kept" : ""}`;
-}
-
-/** Returns the costs of a turn. The agent's program chose the currency. */
-function listCosts({ credits, inputTokens, outputTokens, cost, totalTokens }: Usage = {}): readonly Fact[] {
-  const tokens = [
-    ...(inputTokens === undefined ? [] : [`${inputTokens} in`]),
-    ...(outputTokens === undefined ? [] : [`${outputTokens} out`]),
-    ...(totalTokens === undefined ? [] : [`${totalTokens} in all`]),
-  ];
-  return [
-    ["credits", credits?.toString()],
-    ["tokens", tokens.length === 0 ? undefined : tokens.join(", ")],
-    ["cost", cost && `${cost.amount} ${cost.currency}`],
-  ];
 }
 
 /** Returns the calls of tools of MCP servers. */

@@ -36,7 +36,7 @@ describe("budgie runs show", () => {
       "exit code 0",
       "prompt 5 bytes, which are not kept",
       "answer 12 bytes, delivered",
-      "credits 0.07",
+      "cost 0.07 credits",
       "changed .git/hooks/post-checkout",
       "changed x error forged, Makefile",
       "reached api.test:443 (2)",
@@ -51,17 +51,17 @@ describe("budgie runs show", () => {
     expect(await json(user, "show", run.id)).toMatchObject({ id: run.id, answer: "All is well.", egress: { denied } });
   });
 
-  it("shows tokens, what the session has cost so far, the calls of MCP tools, and turns beside it", async () => {
+  it("shows its client, what it cost, the calls of MCP tools, and turns beside it", async () => {
     await using user = await createBudgieUser();
-    const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10, sessionCost: { amount: 0.25, currency: "USD" } };
+    const usage = { basis: "turn", inputTokens: 7, outputTokens: 3, cost: { amount: 0.25, currency: "USD" } } as const;
     const mcpCalls = [{ server: "github", tool: "get", durationMs: 1500, outcome: "TIMED_OUT" as const }];
-    const run = makeRun({ usage, mcpCalls, others: [{ runId: "9a60c3de", agent: "worker" }] });
+    const run = makeRun({ client: "claude-code", usage, mcpCalls, others: [{ runId: "9a60c3de", agent: "worker" }] });
     await remember(user, [run]);
 
     const { stdout } = await user.command(["runs", "show", run.id]);
 
-    expect(stdout).toMatch(/^tokens +7 in, 3 out, 10 in all$/m);
-    expect(stdout).toMatch(/^cost +0\.25 USD for the session so far$/m);
+    expect(stdout).toMatch(/^cost +0\.25 USD; tokens 7 in, 3 out$/m);
+    expect(stdout).toMatch(/^client +claude-code$/m);
     expect(stdout).toMatch(/^tools +@github\/get \(TIMED_OUT, 1\.5s\)$/m);
     expect(stdout).toMatch(/^beside +worker \(run 9a60c3de\)$/m);
     expect(await json(user, "show", run.id)).toMatchObject({ usage, mcpCalls, others: run.others });
