@@ -45,7 +45,7 @@ type Events = {
   readonly egress: [since: EgressReport];
   /** A call of a tool of an MCP server that budgie runs has ended */
   readonly mcpCall: [call: McpCall];
-  /** What the attempt has cost so far, as its program says; a later report replaces an earlier one */
+  /** The attempt has cost this so far, as its program says; a later report replaces an earlier one */
   readonly usage: [report: UsageReport];
   /** The process that the turn started last has ended */
   readonly exit: [exit: Exit];

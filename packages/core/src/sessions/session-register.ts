@@ -33,7 +33,7 @@ export type RegisterEntry = {
   readonly keepMs: number | undefined;
   /** `run`: begun by `budgie run`, and not by a server */
   readonly origin?: "run" | undefined;
-  /** What its program has counted so far; `undefined` if nobody knows, as for a session of an older budgie */
+  /** The last totals of its program; `undefined` if nobody knows, as for a session of an older budgie */
   readonly totals?: UsageTotals | undefined;
   readonly owner: OwnerRecord;
 };

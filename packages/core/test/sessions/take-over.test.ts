@@ -103,6 +103,20 @@ describe("the register entry of a session", () => {
     expect(used?.usedMs).toBeGreaterThan(atFirst?.usedMs ?? 0);
   });
 
+  it("has the totals of the session's program, for the budgie that resumes it", async () => {
+    const { store, register, session } = await createKept({ over: { totals: { totalTokens: 5 } } });
+    const resumed = await store.find(session.id, ABOUT);
+    const opened = await store.open(ABOUT);
+    const atFirst = await register.find(opened.id);
+
+    opened.count({ totalTokens: 9 });
+    await opened.noteUse();
+
+    expect(atFirst?.totals).toEqual({});
+    expect((await register.find(opened.id))?.totals).toEqual({ totalTokens: 9 });
+    expect(resumed.totals).toEqual({ totalTokens: 5 });
+  });
+
   it("is removed when the session is discarded, and the session cannot be resumed", async () => {
     const { store, register } = await createKept();
     const opened = await store.open(ABOUT);

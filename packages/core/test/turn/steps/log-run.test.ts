@@ -50,6 +50,15 @@ describe("a turn in the run log", () => {
     expect(times).toEqual(times.toSorted((a = 0, b = 0) => a - b));
   });
 
+  it("names the client on one short line, as it named itself", async () => {
+    const { runs, runTurn } = create(() => ({}));
+
+    await runTurn(TURN, { client: `\u001B[2Jclaude\n\n \u202Ecode${"x".repeat(500)}` });
+    await runTurn(TURN, { client: "\n" });
+
+    expect(runs.map(({ client }) => client)).toEqual([`claude code${"x".repeat(89)}`, undefined]);
+  });
+
   it.each([undefined, "AGENT_CRASHED"] as const)(
     "has the first 200 calls of MCP tools, also if it fails: %s",
     async (crash) => {

@@ -41,7 +41,7 @@ describe("tools/call", () => {
       durationMs: expect.any(Number),
       exit: { exitCode: 0, oomKilled: false },
       retried: false,
-      usage: { credits: 0.01 },
+      usage: { credits: 0.01, model: "claude-sonnet-4.5" },
     });
   });
 
