@@ -202,7 +202,8 @@ function readAgent(
 ): Agent {
   const where = `"agents.${name}" in ${place.file}`;
   if (section.protocol === "a2a") return buildRemoteAgent(name, { ...section, file: where });
-  const { args, command, description, home = {}, image, model, permission, sandboxArgs } = section;
+  const { args, command, description, home = {}, model, ...program } = section;
+  const { image, permission, sandboxArgs, tokenBasis } = program;
   const files = Object.entries(home).map(([path, file]) => [path, resolvePath(file, place)]);
   return {
     name,
@@ -211,7 +212,14 @@ function readAgent(
     file: where,
     promptFile: undefined,
     writesFiles: false,
-    program: { argv: [command, ...args], sandboxArgs, home: Object.fromEntries(files), image, permission },
+    program: {
+      argv: [command, ...args],
+      sandboxArgs,
+      home: Object.fromEntries(files),
+      image,
+      permission,
+      tokenBasis,
+    },
     model,
     hasModel: false,
   };

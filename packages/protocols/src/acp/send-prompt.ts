@@ -61,6 +61,7 @@ export async function sendPrompt(working: Working): Promise<Answered> {
     onUsage: (report) => turn.events.emit("usage", report),
     program: opened.conversation.program,
     model: program.model,
+    basis: program.tokenBasis,
   });
   const mode = watchMode({ agent: turn.agent.name, permission: program.permission, signal: turn.signal });
   connection.onUpdate(mode.follow(answer.add));

@@ -19,19 +19,21 @@ export type UsageOptions = {
   readonly program: string | undefined;
   /** The model that budgie asked for; `undefined` if the program chose it */
   readonly model: string | undefined;
+  /** The basis of the tokens in the answer to the prompt; `undefined` for that of a known program */
+  readonly basis: UsageReport["basis"];
 };
 
 /** The basis of the tokens in a program's answer to a prompt. ACP says "across all turns", and no program does so. */
-const BASES: Readonly<Record<string, UsageReport["basis"]>> = {
-  "@agentclientprotocol/claude-agent-acp": "turn",
-  "codex-acp": "request",
-  OpenCode: "request",
-};
+const BASES: ReadonlyMap<string, UsageReport["basis"]> = new Map([
+  ["@agentclientprotocol/claude-agent-acp", "turn"],
+  ["codex-acp", "request"],
+  ["OpenCode", "request"],
+]);
 
 const [GEMINI, QWEN] = ["gemini-cli", "qwen-code"];
 
 /** Creates the cost of an attempt. Discards impossible figures, since an agent chooses them. */
-export function createUsageReports({ model, onUsage, program = "" }: UsageOptions): UsageReports {
+export function createUsageReports({ basis, model, onUsage, program = "" }: UsageOptions): UsageReports {
   let known: UsageReport = {};
   let requests: TokenFigures = {};
 
@@ -42,8 +44,8 @@ export function createUsageReports({ model, onUsage, program = "" }: UsageOption
     onUsage(known);
   }
 
-  function learnTokens(basis: UsageReport["basis"], figures: UsageReport): void {
-    if (Object.keys(figures).length > 0) learn({ basis, ...figures });
+  function learnTokens(of: UsageReport["basis"], figures: UsageReport): void {
+    if (Object.keys(figures).length > 0) learn({ basis: of, ...figures });
   }
 
   return {
@@ -63,7 +65,7 @@ export function createUsageReports({ model, onUsage, program = "" }: UsageOption
     },
     addAnswer({ _meta, usage }) {
       if (program === QWEN && Object.keys(requests).length > 0) return;
-      learnTokens(Object.hasOwn(BASES, program) ? BASES[program] : undefined, parseTokens(usage));
+      learnTokens(basis ?? BASES.get(program), parseTokens(usage));
       if (program === GEMINI) learnTokens("turn", parseQuota(_meta));
     },
   };

@@ -37,6 +37,13 @@ describe("the cost of a turn", () => {
     expect((await costOf({ program, result: { usage: COUNTED } }))?.basis).toBe(basis);
   });
 
+  it("has tokens of the basis that the user names", async () => {
+    expect(await costOf({ program: "OpenCode", result: { usage: COUNTED } }, { tokenBasis: "thread" })).toEqual({
+      basis: "thread",
+      ...OWN,
+    });
+  });
+
   it.each([
     ["apart", { outputTokens: 3, inputTokens: 6, cachedReadTokens: 3, cachedWriteTokens: 1, totalTokens: 15 }],
     [

@@ -7,7 +7,7 @@ import type { ScriptedAgent } from "./scripted-agent.ts";
 export type RunOptions = Partial<
   Pick<ProtocolTurn, "directory" | "offered" | "events" | "prompt" | "resume" | "signal" | "timeoutMs">
 > &
-  Partial<Pick<AcpProgram, "command" | "kiro" | "mode" | "model" | "permission">> & {
+  Partial<Pick<AcpProgram, "command" | "kiro" | "mode" | "model" | "permission" | "tokenBasis">> & {
     readonly startTimeoutMs?: number;
     readonly cancelTimeoutMs?: number;
   };
@@ -27,10 +27,11 @@ export async function run(
     model,
     permission = "allow",
     startTimeoutMs,
+    tokenBasis,
     ...turn
   } = options;
   const protocol = createAcpProtocol({
-    toProgram: () => ({ command, permission, kiro, mode, model }),
+    toProgram: () => ({ command, permission, kiro, mode, model, tokenBasis }),
     startTimeoutMs,
     cancelTimeoutMs,
   });
