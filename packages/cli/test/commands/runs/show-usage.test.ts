@@ -7,7 +7,8 @@ import { createBudgieUser, type BudgieUser } from "../../helpers/start-budgie.ts
 import { toSilentHost } from "../../helpers/to-silent-host.ts";
 import { makeRun, remember, toStateDir } from "./runs-place.ts";
 
-const TURN = { basis: "turn", inputTokens: 1_234, cachedTokens: 2_000_000, outputTokens: 56 } as const;
+const TOKENS = { inputTokens: 1_234, cachedTokens: 2_000_000, outputTokens: 56 };
+const TURN = { basis: "turn", ...TOKENS } as const;
 
 const RUNS: readonly Partial<FinishedRun>[] = [
   { agent: "reader", usage: { credits: 0.07 } },
@@ -49,7 +50,7 @@ describe("budgie usage", () => {
 
     expect(JSON.parse((await user.command(["usage", "--json"])).stdout)).toEqual([
       { agent: "reader", turns: 2, silent: 0, apart: 0, open: 0, credits: 0.47, costs: {} },
-      { agent: "worker", turns: 3, silent: 1, apart: 1, open: 0, ...withoutBasis(TURN), costs: { USD: 0.25 } },
+      { agent: "worker", turns: 3, silent: 1, apart: 1, open: 0, ...TOKENS, costs: { USD: 0.25 } },
     ]);
   });
 
@@ -107,8 +108,4 @@ async function printed(user: BudgieUser, columns: number): Promise<readonly stri
   const host = toSilentHost({ cwd: "/", home: user.host.home, stdout, columns });
   await showUsage({ stateDir: toStateDir(user) }, { by: "project", json: false }, host);
   return (await text(stdout.end())).split("\n");
-}
-
-function withoutBasis({ basis: _, ...tokens }: typeof TURN) {
-  return tokens;
 }

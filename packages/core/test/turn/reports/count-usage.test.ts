@@ -38,6 +38,10 @@ describe("the cost of a turn", () => {
 
     expect(await usageOf([[request(15)], [request(9)]])).toEqual(request(9));
     expect(await usageOf([[request(15)], [{ credits: 1 }]])).toEqual({ ...request(15), credits: 1 });
+    expect(await usageOf([[request(15)], [{ basis: "turn", totalTokens: 2 }]])).toEqual({
+      basis: "turn",
+      totalTokens: 2,
+    });
     expect(await usageOf([[{ totalTokens: 15 }], [{ totalTokens: 2 }]])).toEqual({ totalTokens: 2 });
   });
 
