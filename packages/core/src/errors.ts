@@ -1,3 +1,4 @@
+import type { ChangedFiles } from "./changed-files.ts";
 import type { EgressMode, EgressReport } from "./egress.ts";
 import type { Usage } from "./usage.ts";
 
@@ -46,6 +47,8 @@ export type TurnReport = {
   readonly directory: string;
   /** The changed files that the host runs by itself, such as git hooks */
   readonly changedExecutablePaths: readonly string[];
+  /** All changed files that were seen; left out if the directory was not watched */
+  readonly changedFiles?: ChangedFiles | undefined;
   /** The network access of the turn, allowed and denied; `undefined` if it was not monitored */
   readonly egress: EgressReport | undefined;
   /** The turn's cost, with that of a failed attempt; `undefined` if the agent program did not report it */

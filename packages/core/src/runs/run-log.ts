@@ -1,3 +1,4 @@
+import type { ChangedFiles } from "../changed-files.ts";
 import type { ErrorCode, OtherRun, ProjectImageReport } from "../errors.ts";
 import type { EgressMode, EgressReport } from "../egress.ts";
 import type { Isolation } from "../owners/owner-record.ts";
@@ -54,6 +55,8 @@ export type RunFacts = {
   readonly image?: ProjectImageReport | undefined;
   /** The changed files that the host runs by itself, as the caller got them */
   readonly changedExecutablePaths: readonly string[];
+  /** All changed files that were seen; left out if the directory was not watched, or by older budgies */
+  readonly changedFiles?: ChangedFiles | undefined;
   /** The tools that the agent requested and was denied */
   readonly denied: readonly string[];
   readonly warnings: readonly string[];

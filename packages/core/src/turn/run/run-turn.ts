@@ -50,6 +50,7 @@ function toReply(turn: Turn, answer: ProtocolAnswer): Reply {
     egress: report.egress,
     missed: report.missed ?? [],
     ...(report.moreMissed === undefined ? {} : { moreMissed: report.moreMissed }),
+    ...(report.changedFiles === undefined ? {} : { changedFiles: report.changedFiles }),
     ...(report.others === undefined ? {} : { others: report.others }),
     ...(report.mcpServers === undefined ? {} : { mcpServers: report.mcpServers }),
     ...(report.image === undefined ? {} : { image: report.image }),

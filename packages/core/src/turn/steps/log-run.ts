@@ -67,6 +67,7 @@ function toFacts({ report, request: { policy }, route }: Turn, denied: readonly 
     ...(route.runner.isolation === "container" ? { access } : {}),
     ...(report.image === undefined ? {} : { image: report.image }),
     changedExecutablePaths: bound(report.changedExecutablePaths),
+    ...(report.changedFiles === undefined ? {} : { changedFiles: report.changedFiles }),
     denied: bound(denied),
     warnings: bound(report.warnings),
   };

@@ -10,6 +10,8 @@ import { AGENT } from "../../helpers/agent.ts";
 
 const TURN = { agent: "tester", prompt: "Grüße", directory: import.meta.dirname };
 
+const NO_CHANGES = { first: [], files: 0, more: 0 };
+
 describe("a turn in the run log", () => {
   it("is recorded before its answer is returned, with the facts about it", async () => {
     const order: string[] = [];
@@ -37,7 +39,7 @@ describe("a turn in the run log", () => {
         exit: expect.objectContaining({ exitCode: 0, signal: undefined }),
         promptBytes: 7,
         directory: TURN.directory,
-        facts: { changedExecutablePaths: [], denied: [], warnings: [] },
+        facts: { changedExecutablePaths: [], changedFiles: NO_CHANGES, denied: [], warnings: [] },
         answer: "done.",
         timedOut: false,
         retried: false,
@@ -150,6 +152,7 @@ describe("a turn in the run log", () => {
         access: { workspace: "rw", egress: "bridge" },
         image,
         changedExecutablePaths: [],
+        changedFiles: NO_CHANGES,
         denied: crash === undefined ? denied.slice(0, 100) : [],
         warnings: expect.arrayContaining(["x".repeat(1000)]),
       });
