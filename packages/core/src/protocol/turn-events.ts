@@ -43,6 +43,8 @@ type Events = {
   readonly activity: [text: string];
   /** Each second of a running turn: the network access since the last event */
   readonly egress: [since: EgressReport];
+  /** The agent used a tool: its name, or the kind that its program gives it */
+  readonly tool: [name: string];
   /** A call of a tool of an MCP server that budgie runs has ended */
   readonly mcpCall: [call: McpCall];
   /** The attempt has cost this so far, as its program says; a later report replaces an earlier one */

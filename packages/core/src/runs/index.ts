@@ -2,7 +2,18 @@
 export { addTokens } from "./add-usage.ts";
 export { HEALTH_RUNS, buildHealthReport, type HealthReport } from "./health-report.ts";
 export { createMemoryRunLog } from "./memory-run-log.ts";
-export type { BegunRun, FinishedRun, McpCall, Run, RunFacts, RunLog, RunQuery, UndeliveredQuery } from "./run-log.ts";
+export type {
+  BegunRun,
+  FinishedRun,
+  McpCall,
+  Run,
+  RunFacts,
+  RunLog,
+  RunQuery,
+  SandboxFacts,
+  ToolCount,
+  UndeliveredQuery,
+} from "./run-log.ts";
 export { MOST_MISSED, chooseUndelivered, type UndeliveredAnswers } from "./undelivered-answers.ts";
 export {
   TOKEN_FIGURES,

@@ -52,15 +52,32 @@ export type FinishedRun = BegunRun & {
 export type RunFacts = {
   /** The access to the directory, and the mode of egress; left out without a sandbox */
   readonly access?: { readonly workspace: Access["workspace"]; readonly egress: EgressMode } | undefined;
+  /** Its sandbox, once a process was started in one */
+  readonly sandbox?: SandboxFacts | undefined;
+  /** The most time that its agent had */
+  readonly timeoutMs?: number | undefined;
   readonly image?: ProjectImageReport | undefined;
   /** The changed files that the host runs by itself, as the caller got them */
   readonly changedExecutablePaths: readonly string[];
   /** All changed files that were seen; left out if the directory was not watched, or by older budgies */
   readonly changedFiles?: ChangedFiles | undefined;
+  /** The tools that the agent used, as its program names them; left out if it named none */
+  readonly tools?: readonly ToolCount[] | undefined;
   /** The tools that the agent requested and was denied */
   readonly denied: readonly string[];
   readonly warnings: readonly string[];
 };
+
+/** The image that a turn ran in, and the login that it got. */
+export type SandboxFacts = {
+  /** A name or an id */
+  readonly image?: string | undefined;
+  /** The mode of the login, such as `access-token`; left out if its program needs none of budgie's */
+  readonly credentials?: string | undefined;
+};
+
+/** The number of uses of a tool. */
+export type ToolCount = { readonly name: string; readonly count: number };
 
 /** A call of an MCP server's tool, without its arguments and result. */
 export type McpCall = {

@@ -5,6 +5,7 @@ import type { Isolation } from "../owners/owner-record.ts";
 import type { OfferedServers, Protocol, ProtocolAnswer } from "../protocol/protocol.ts";
 import { TurnEvents, type Phase } from "../protocol/turn-events.ts";
 import type { AgentProcess, DiskReport, Runner } from "../runner/runner.ts";
+import type { SandboxFacts } from "../runs/run-log.ts";
 import type { Session } from "../sessions/session.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 import type { EgressTally } from "./egress-tally.ts";
@@ -76,6 +77,8 @@ export class Turn {
   session!: Session;
   /** Set by `findGit`: the git of a worktree or submodule */
   git: GitAccess = {};
+  /** Set by `askAgent`, once a process of the agent is started in a sandbox */
+  sandbox: SandboxFacts | undefined;
   /** Set by `countUse` */
   tally!: EgressTally;
   /** Set by `countUse`, for a turn that was answered */

@@ -104,7 +104,8 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     nesting,
     providedFor(agent, directory) {
       const provided = findProvided(config, { agent, directory, env: host.env });
-      return provideImage({ ...provided, env: { ...identity, ...provided.env } }, directory, config);
+      const { credentials } = config;
+      return provideImage({ ...provided, credentials, env: { ...identity, ...provided.env } }, directory, config);
     },
     retry: config.retry,
     briefs: config.sandboxBriefing,

@@ -58,6 +58,7 @@ export async function sendPrompt(working: Working): Promise<Answered> {
     sessionId,
     onText: (text) => turn.events.emit("output", Buffer.from(text), "stdout"),
     onActivity: throttle.add,
+    onTool: (kind) => turn.events.emit("tool", kind),
     onUsage: (report) => turn.events.emit("usage", report),
     program: opened.conversation.program,
     model: program.model,

@@ -24,7 +24,7 @@ import {
 } from "./build-kiro-command.ts";
 import { findFlagsFor, type FindKiroFlags } from "./help/kiro-flags.ts";
 import { findKiroFailure, waitsForLogin } from "./find-kiro-failure.ts";
-import { extractAnswer, listDeniedTools, sumUsage } from "./kiro-output.ts";
+import { extractAnswer, listDeniedTools, listUsedTools, sumUsage } from "./kiro-output.ts";
 import { createTransportCheck, type KiroHarness } from "./transport-check.ts";
 
 export type KiroOptions = KiroModels & {
@@ -153,6 +153,7 @@ async function run(
   const { outputFiles } = options;
   const timed = { ...turn, timeoutMs };
   const finished = await runToEnd(timed, command, { input, answerFile, outputFiles, isStuck: waitsForLogin });
+  for (const tool of listUsedTools(finished.stdout.text)) turn.events.emit("tool", tool);
   if (options.verbose) await session.appendFile(`chat-${session.id}.txt`, formatLog(command, prompt, finished));
   return finished;
 }

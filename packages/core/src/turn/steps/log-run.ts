@@ -1,7 +1,9 @@
 import { BudgieError } from "../../errors.ts";
 import type { ProtocolAnswer } from "../../protocol/protocol.ts";
-import type { BegunRun, FinishedRun, McpCall, RunFacts } from "../../runs/run-log.ts";
+import type { BegunRun, FinishedRun, McpCall } from "../../runs/run-log.ts";
 import { truncateText } from "../../text/truncate-text.ts";
+import { createToolCounts } from "../tool-counts.ts";
+import { toRunFacts } from "../to-run-facts.ts";
 import type { TurnSettings } from "../turn-settings.ts";
 import type { Step, Turn } from "../turn.ts";
 
@@ -17,8 +19,10 @@ export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
     // The turn does not wait for this.
     let beginning = runLog.begin(begun);
     const mcpCalls: McpCall[] = [];
+    const tools = createToolCounts();
     let exit: FinishedRun["exit"];
     turn.events.on("exit", (ended) => void (exit = ended));
+    turn.events.on("tool", tools.add);
     turn.events.on("mcpCall", (call) => void (mcpCalls.length < MOST_MCP_CALLS && mcpCalls.push(call)));
     turn.events.on("session", (sessionId) => {
       if (begun.sessionId === sessionId) return;
@@ -34,7 +38,8 @@ export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
       const endedMs = begun.startedMs + Math.floor(performance.now() - clock);
       const calls = mcpCalls.length === 0 ? {} : { mcpCalls };
       const { egress, others, usage } = turn.report;
-      const reported = { egress, usage, facts: toFacts(turn, denied), ...(others === undefined ? {} : { others }) };
+      const facts = toRunFacts(turn, { denied, tools: tools.list() });
+      const reported = { egress, usage, facts, ...(others === undefined ? {} : { others }) };
       await runLog.finish({ ...begun, endedMs, exit, retried: turn.attempts > 1, ...calls, ...reported, ...ending });
     };
 
@@ -54,24 +59,6 @@ function toBegunRun({ client, id, request: { agent, directory, promptBytes, sess
 }
 
 type Ending = Pick<FinishedRun, "answer" | "error" | "outcome" | "timedOut"> & Partial<Pick<ProtocolAnswer, "denied">>;
-
-// An agent may choose the texts, and how many there are.
-const MOST_TEXTS = 100;
-const LONGEST_TEXT_BYTES = 1_000;
-
-function toFacts({ report, request: { policy }, route }: Turn, denied: readonly string[]): RunFacts {
-  const bound = (texts: readonly string[] = []): readonly string[] =>
-    texts.slice(0, MOST_TEXTS).map((text) => truncateText(text, LONGEST_TEXT_BYTES));
-  const access = { workspace: policy.workspace, egress: policy.egress.mode };
-  return {
-    ...(route.runner.isolation === "container" ? { access } : {}),
-    ...(report.image === undefined ? {} : { image: report.image }),
-    changedExecutablePaths: bound(report.changedExecutablePaths),
-    ...(report.changedFiles === undefined ? {} : { changedFiles: report.changedFiles }),
-    denied: bound(denied),
-    warnings: bound(report.warnings),
-  };
-}
 
 function failureOf(error: unknown): Ending {
   const message = error instanceof Error ? error.message : String(error);

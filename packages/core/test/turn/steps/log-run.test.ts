@@ -39,7 +39,7 @@ describe("a turn in the run log", () => {
         exit: expect.objectContaining({ exitCode: 0, signal: undefined }),
         promptBytes: 7,
         directory: TURN.directory,
-        facts: { changedExecutablePaths: [], changedFiles: NO_CHANGES, denied: [], warnings: [] },
+        facts: { changedExecutablePaths: [], changedFiles: NO_CHANGES, timeoutMs: 1000, denied: [], warnings: [] },
         answer: "done.",
         timedOut: false,
         retried: false,
@@ -142,7 +142,7 @@ describe("a turn in the run log", () => {
         crash,
         denied,
         isolation: "container",
-        provided: { env: {}, project: image },
+        provided: { env: {}, project: image, image: "node:22", credentials: "full" },
         warning: "x".repeat(2000),
       });
 
@@ -151,6 +151,9 @@ describe("a turn in the run log", () => {
       expect(runs.at(-1)?.facts).toEqual({
         access: { workspace: "rw", egress: "bridge" },
         image,
+        sandbox: { image: "node:22", credentials: "full" },
+        timeoutMs: 1000,
+        tools: [{ name: "edit", count: crash === undefined ? 1 : 2 }],
         changedExecutablePaths: [],
         changedFiles: NO_CHANGES,
         denied: crash === undefined ? denied.slice(0, 100) : [],
@@ -199,8 +202,12 @@ function create(program: FakeProgram, onRecord = async (): Promise<void> => unde
     ...(options.isolation === undefined ? {} : { isolation: options.isolation }),
   };
   const protocol: Protocol = async ({ directory, events, session }) => {
+    if (options.isolation !== undefined) events.emit("tool", "edit");
     for (const call of options.mcpCalls ?? []) events.emit("mcpCall", call);
-    const child = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "" });
+    const child = await session.start(
+      { argv: ["x"], env: {}, projections: [], login: "kiro" },
+      { directory, input: "" },
+    );
     const exit = await child.exit;
     if (crash !== undefined) throw new BudgieError(crash, "It crashed.");
     return { response: "done.", file: undefined, exit, denied, warnings: [] };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { oneLine } from "./one-line.ts";
+import { createToolUses } from "./tool-uses.ts";
 import { createUsageReports, type UsageOptions, type UsageReports } from "./usage-reports.ts";
 
 /** The parts of updates that make up an answer; all else is ignored. */
@@ -14,7 +15,12 @@ const update = z.discriminatedUnion("sessionUpdate", [
       .transform((id) => id ?? undefined),
   }),
   // After a permission, some agents send only `tool_call_update`.
-  z.object({ sessionUpdate: z.enum(["tool_call", "tool_call_update"]), title: z.string().nullish() }),
+  z.object({
+    sessionUpdate: z.enum(["tool_call", "tool_call_update"]),
+    title: z.string().nullish(),
+    toolCallId: z.unknown().optional(),
+    kind: z.unknown().optional(),
+  }),
   // Checked by hand: a schema of each entry is slow, and keeps an issue for each invalid one.
   z.object({ sessionUpdate: z.literal("plan"), entries: z.unknown().optional() }),
   z.looseObject({ sessionUpdate: z.enum(["session_info_update", "usage_update"]) }),
@@ -40,6 +46,8 @@ export type AnswerOptions = UsageOptions & {
   readonly onText: (text: string) => void;
   /** Called with the title of a tool, or the state of a plan */
   readonly onActivity: (activity: string) => void;
+  /** Called once with the kind of each use of a tool */
+  readonly onTool: (kind: string) => void;
 };
 
 // Answers are truncated further on; this bounds the memory that an agent can take.
@@ -50,9 +58,10 @@ const LONGEST_TITLE = 200;
  * Creates the answer of a turn: the text since the last use of a tool, or since the message id changed. It restarts only when new text
  * arrives, since many agents end with a tool call's update.
  */
-export function createAnswer({ onActivity, onText, sessionId, ...usageOptions }: AnswerOptions): Answer {
+export function createAnswer({ onActivity, onText, onTool, sessionId, ...usageOptions }: AnswerOptions): Answer {
   let text = "";
   let isFresh = true;
+  const uses = createToolUses(onTool);
   let isTruncated = false;
   let messageId: string | undefined;
   const usage = createUsageReports(usageOptions);
@@ -88,6 +97,7 @@ export function createAnswer({ onActivity, onText, sessionId, ...usageOptions }:
           return addText(found.content.text, found.messageId);
         case "tool_call":
         case "tool_call_update":
+          uses.add(found);
           return useTool(found.title ?? "");
         case "plan":
           return show(formatPlan(found.entries));
