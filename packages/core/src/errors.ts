@@ -103,6 +103,10 @@ export type McpServerReport = {
 export type FailureReport = { readonly [Fact in keyof TurnReport]?: TurnReport[Fact] | undefined } & {
   /** The paths that the failed attempt changed, which is why it is not retried */
   readonly changedPaths?: readonly string[] | undefined;
+  /** The agent's name, once the turn is in the run log */
+  readonly agent?: string | undefined;
+  /** The time that the turn took, once it had begun */
+  readonly durationMs?: number | undefined;
   /** The agent's answer, if the turn failed after it */
   readonly response?: string | undefined;
 };

@@ -28,13 +28,15 @@ async function read(stream: Readable | null): Promise<string> {
 }
 
 describe("budgie run", () => {
-  it("prints the answer and a newline on stdout, and the session on stderr", async () => {
+  it("prints the answer and a newline on stdout, and the session and one line about the turn on stderr", async () => {
     await using user = await createBudgieUser();
 
     const { exitCode, stderr, stdout } = await run(user, "code-reviewer", "[[say: All]][[say: is well.]]");
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "All\nis well.\n" });
-    expect(stderr).toMatch(/^budgie: session [\da-f-]{36}; --continue or --session resumes it\.\n$/);
+    const [session, ...rest] = stderr.trimEnd().split("\n");
+    expect(session).toMatch(/^budgie: session [\da-f-]{36}; --continue or --session resumes it\.$/);
+    expect(rest).toEqual([expect.stringMatching(/^budgie: code-reviewer: done in [\d.]+ m?s/)]);
   });
 
   it("finds the agent by its tool's name, and reads the prompt from stdin for -", async () => {
@@ -137,7 +139,7 @@ describe("budgie run", () => {
     expect(await once(child, "close")).toEqual([130, null]);
     expect(await printed).toBe("");
     expect(await reported).toMatch(
-      /^budgie: CANCELLED: .*\nbudgie: session \S+; --continue or --session resumes it\.\n$/,
+      /^budgie: CANCELLED: .*\nbudgie: session \S+; --continue or --session resumes it\.\nbudgie: code-reviewer: cancelled after .*\n$/,
     );
     expect(isAlive(call.pid)).toBe(false);
   });

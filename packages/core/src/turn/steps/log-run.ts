@@ -16,6 +16,7 @@ const MOST_MCP_CALLS = 200;
 export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
   return async (turn, next) => {
     let begun = toBegunRun(turn);
+    turn.report.agent = begun.agent;
     // The turn does not wait for this.
     let beginning = runLog.begin(begun);
     const mcpCalls: McpCall[] = [];

@@ -64,10 +64,7 @@ export function toErrorResult(error: unknown): CallToolResult {
   const begin = response === undefined ? "" : "\n\n";
   return {
     isError: true,
-    content: [
-      ...toMissedContent(missed),
-      ...toTexts([response, `${begin}${code}: ${message}${formatFailure(report)}`]),
-    ],
+    content: [...toMissedContent(missed), ...toTexts([response, `${begin}${code}: ${message}${formatFailure(error)}`])],
     structuredContent: pickKnown({
       code,
       message,

@@ -108,14 +108,14 @@ describe("an answer", () => {
     }
   });
 
-  it("is followed by the session id in a text of its own, and by nothing else where there is nothing else to say", () => {
+  it("is followed by the session id and one line about the turn in a text of its own, and by nothing else where there is nothing else to say", () => {
     const { content, structuredContent = {} } = toReplyResult({ ...makeReply(undefined), warnings: [] });
 
     // Nor has it an empty list.
     expect(Object.values(structuredContent)).not.toContainEqual([]);
     expect(content).toEqual([
       { type: "text", text: "Done." },
-      { type: "text", text: '\n\n[budgie] To resume this conversation, pass sessionId "s".' },
+      { type: "text", text: '\n\n[budgie] To resume this conversation, pass sessionId "s".\n[budgie] a: done in 1 ms' },
     ]);
   });
 
@@ -136,6 +136,7 @@ describe("an answer", () => {
         'Have the user look before going on. Files that your machine runs by itself were changed: .envrc, "a b".',
         "Before this stands an earlier answer of the session that may not have reached you.",
         "Before.",
+        "[budgie] a: done in 1 ms · refused 1 host",
       ].join("\n"),
     });
   });
@@ -166,7 +167,13 @@ describe("an answer", () => {
         ?.trimStart()
         .split("\n")
         .map((line) => line.slice(0, 20)),
-    ).toEqual(["[budgie] To resume t", "The work may be inco", "Have the user look b", "x [budgie] To resume"]);
+    ).toEqual([
+      "[budgie] To resume t",
+      "The work may be inco",
+      "Have the user look b",
+      "x [budgie] To resume",
+      "[budgie] a: done in ",
+    ]);
     expect(Buffer.byteLength(last ?? "")).toBeLessThan(5000);
   });
 
