@@ -71,6 +71,15 @@ const MIGRATIONS: readonly string[] = [
     total_tokens = usage ->> 'totalTokens', usage = NULL WHERE usage IS NOT NULL;
   CREATE INDEX runs_usage ON runs (started, agent, directory, client, model, ended, basis, credits, cost, currency,
     input_tokens, cached_tokens, output_tokens, thought_tokens, total_tokens)`,
+  // The ways to choose runs of a large log, each in the order of their numbers; and transcripts, apart like answers.
+  `CREATE INDEX runs_agent ON runs (agent);
+  CREATE INDEX runs_session ON runs (session);
+  CREATE INDEX runs_directory ON runs (directory);
+  CREATE TABLE transcripts (
+    run INTEGER PRIMARY KEY REFERENCES runs (number) ON DELETE CASCADE,
+    text TEXT NOT NULL,
+    bytes INTEGER NOT NULL
+  ) STRICT`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */

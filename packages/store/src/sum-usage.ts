@@ -40,7 +40,7 @@ export function sumUsage(database: Database, { by, sinceMs = 0 }: UsageQuery): r
 
 /** Returns the query for the sums by a fact other than the day. */
 export function querySums(by: Exclude<UsageQuery["by"], "day">): string {
-  return `SELECT ${COLUMNS[by]} AS key, currency, ${SUMS} FROM runs WHERE started >= ? GROUP BY 1, 2 ORDER BY 1, 2`;
+  return `SELECT ${COLUMNS[by]} AS key, currency, ${SUMS} FROM runs INDEXED BY runs_usage WHERE started >= ? GROUP BY 1, 2 ORDER BY 1, 2`;
 }
 
 const COLUMNS = { agent: "agent", model: "model", project: "directory", client: "client" } as const;
@@ -58,7 +58,11 @@ function sumDays(database: Database, sinceMs: number): readonly UsageSum[] {
     const day = new Date(Number(last["ms"]));
     const startMs = day.setHours(0, 0, 0, 0);
     const where = "started >= ? AND started < ? GROUP BY currency ORDER BY currency";
-    const rows = database.all(`SELECT currency, ${SUMS} FROM runs WHERE ${where}`, Math.max(startMs, sinceMs), endMs);
+    const rows = database.all(
+      `SELECT currency, ${SUMS} FROM runs INDEXED BY runs_usage WHERE ${where}`,
+      Math.max(startMs, sinceMs),
+      endMs,
+    );
     sums.push(toSum(formatDay(day), rows));
     endMs = startMs;
   }

@@ -34,6 +34,8 @@ export type FinishedRun = BegunRun & {
   /** True if the agent exceeded its time limit, whatever the outcome */
   readonly timedOut: boolean;
   readonly answer: string | undefined;
+  /** The end of what the agent printed; left out unless the log keeps transcripts */
+  readonly transcript?: string | undefined;
   readonly retried: boolean;
   /** The error's message; `undefined` if the turn was answered */
   readonly error: string | undefined;
@@ -89,7 +91,7 @@ export type McpCall = {
 };
 
 /** A turn in the log, without its prompt. */
-export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome"> & {
+export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome" | "transcript"> & {
   /** `undefined` for a running or lost run */
   readonly endedMs: number | undefined;
   /** `lost`: the budgie that ran it ended before the turn did */
@@ -120,6 +122,8 @@ export type UndeliveredQuery = {
 
 /** The log of turns. No function rejects: a turn does not fail because it could not be recorded. */
 export type RunLog = {
+  /** True if it keeps transcripts; default false */
+  readonly keepsTranscripts?: boolean;
   /** Records the start of a turn, or updates what is known about it. */
   readonly begin: (run: BegunRun) => Promise<void>;
   /** Resolves when the turn and its answer are recorded. */

@@ -77,13 +77,13 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const first = loadTools(config, { ...host, report });
   const catalog = createAgentCatalog(catalogOptions(first, config, { ...host, report }));
 
-  const { keepAnswers, retention, stateDir } = config;
+  const { keepAnswers, keepTranscripts, retention, stateDir } = config;
   const register = createSessionRegister({ stateDir, report: host.report });
   if (config.keepSessions) await register.check();
   const keepMs = config.keepSessions ? config.sessionTtlMs : undefined;
   const elsewhere = await openRemote(config, owner, runner);
   const sessions = createSessionStore(runner, { register, owner, keepMs, origin }, elsewhere);
-  const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
+  const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, keepTranscripts, retention });
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
   const findFlags = createFindKiroFlags({ runner, binary: config.kiroBinary, stateDir });

@@ -1,16 +1,8 @@
 import { BudgieError, type FailureReport, type Reply } from "@budgie/core";
-import type { RunLog } from "@budgie/core/runs";
+import { formatFailedSummary, formatSummary, type RunLog } from "@budgie/core/runs";
 import { sanitizeText, escapeForTerminal } from "@budgie/core/text";
 import { EXIT, chooseExitCode, type Host } from "@budgie/mcp-server";
-import {
-  formatFailedSummary,
-  formatRemedy,
-  formatSummary,
-  remarkFailed,
-  formatRefused,
-  toErrorResult,
-  toReplyResult,
-} from "@budgie/mcp-server/commands";
+import { formatRemedy, remarkFailed, formatRefused, toErrorResult, toReplyResult } from "@budgie/mcp-server/commands";
 import { stringifySafely } from "../../terminal/stringify-safely.ts";
 
 type Log = Pick<RunLog, "delivered">;

@@ -52,19 +52,13 @@ describe("budgie runs show", () => {
       "exit code 0",
       "prompt 5 bytes, which are not kept",
       "answer 12 bytes, delivered",
-<<<<<<< HEAD
       "cost 0.07 credits",
-      "changed .git/hooks/post-checkout",
-      "changed x error forged, Makefile",
-=======
-      "credits 0.07",
       "flagged created .git/hooks/post-checkout (7 bytes)",
       'flagged "x\\nerror forged, Makefile"',
       "changed changed src/a.ts (1,234 bytes)",
       'changed removed "a\\nrefused forged"',
       "changed and 2 more, which --json has as far as they are kept",
       'unknown there may be other changes: of "x", it cannot be read (EACCES)',
->>>>>>> 86eeff41 (Tell a run's story on one screen, with its image, login, limit and tools)
       "reached api.test:443 (2)",
       "refused evil.test:80 (1)",
       "tools edit (3), x outcome forged (1)",
@@ -78,9 +72,6 @@ describe("budgie runs show", () => {
     expect(await json(user, "show", run.id)).toMatchObject({ id: run.id, answer: "All is well.", egress: { denied } });
   });
 
-<<<<<<< HEAD
-  it("shows its client, what it cost, the calls of MCP tools, and turns beside it", async () => {
-=======
   it("tells an ordinary run on one screen, however many files it changed", async () => {
     await using user = await createBudgieUser();
     const many = Array.from(
@@ -112,8 +103,7 @@ describe("budgie runs show", () => {
     expect(stdout).toMatch(/^changed +created new\/ with 400 files$/m);
   });
 
-  it("shows tokens, what the session has cost so far, the calls of MCP tools, and turns beside it", async () => {
->>>>>>> 86eeff41 (Tell a run's story on one screen, with its image, login, limit and tools)
+  it("shows its client, what it cost, the calls of MCP tools, and turns beside it", async () => {
     await using user = await createBudgieUser();
     const usage = { basis: "turn", inputTokens: 7, outputTokens: 3, cost: { amount: 0.25, currency: "USD" } } as const;
     const mcpCalls = [{ server: "github", tool: "get", durationMs: 1500, outcome: "TIMED_OUT" as const }];

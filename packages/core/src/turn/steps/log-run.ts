@@ -1,4 +1,5 @@
 import { BudgieError } from "../../errors.ts";
+import { createTail, TRANSCRIPT_BYTES } from "../../protocol/bounded-output.ts";
 import type { ProtocolAnswer } from "../../protocol/protocol.ts";
 import type { BegunRun, FinishedRun, McpCall } from "../../runs/run-log.ts";
 import { truncateText } from "../../text/truncate-text.ts";
@@ -21,8 +22,10 @@ export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
     let beginning = runLog.begin(begun);
     const mcpCalls: McpCall[] = [];
     const tools = createToolCounts();
+    const output = runLog.keepsTranscripts === true ? createTail(TRANSCRIPT_BYTES) : undefined;
     let exit: FinishedRun["exit"];
     turn.events.on("exit", (ended) => void (exit = ended));
+    if (output !== undefined) turn.events.on("output", (chunk) => output.add(chunk));
     turn.events.on("tool", tools.add);
     turn.events.on("mcpCall", (call) => void (mcpCalls.length < MOST_MCP_CALLS && mcpCalls.push(call)));
     turn.events.on("session", (sessionId) => {
@@ -40,7 +43,9 @@ export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
       const calls = mcpCalls.length === 0 ? {} : { mcpCalls };
       const { egress, others, usage } = turn.report;
       const facts = toRunFacts(turn, { denied, tools: tools.list() });
-      const reported = { egress, usage, facts, ...(others === undefined ? {} : { others }) };
+      const transcript = output?.text() || undefined;
+      const printed = transcript === undefined ? {} : { transcript };
+      const reported = { ...printed, egress, usage, facts, ...(others === undefined ? {} : { others }) };
       await runLog.finish({ ...begun, endedMs, exit, retried: turn.attempts > 1, ...calls, ...reported, ...ending });
     };
 

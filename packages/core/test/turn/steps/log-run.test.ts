@@ -10,6 +10,7 @@ import { AGENT } from "../../helpers/agent.ts";
 
 const TURN = { agent: "tester", prompt: "Grüße", directory: import.meta.dirname };
 
+const COMMAND = { argv: ["x"], env: {}, projections: [], login: "kiro" } as const;
 const NO_CHANGES = { first: [], files: 0, more: 0 };
 
 describe("a turn in the run log", () => {
@@ -204,10 +205,7 @@ function create(program: FakeProgram, onRecord = async (): Promise<void> => unde
   const protocol: Protocol = async ({ directory, events, session }) => {
     if (options.isolation !== undefined) events.emit("tool", "edit");
     for (const call of options.mcpCalls ?? []) events.emit("mcpCall", call);
-    const child = await session.start(
-      { argv: ["x"], env: {}, projections: [], login: "kiro" },
-      { directory, input: "" },
-    );
+    const child = await session.start(COMMAND, { directory, input: "" });
     const exit = await child.exit;
     if (crash !== undefined) throw new BudgieError(crash, "It crashed.");
     return { response: "done.", file: undefined, exit, denied, warnings: [] };

@@ -1,7 +1,7 @@
 import type { BudgieError, EgressReport, FailureReport, Reply } from "@budgie/core";
+import { formatFailedSummary, formatSummary } from "@budgie/core/runs";
 import { NO_IMAGE } from "../../images/judge-image-source.ts";
 import { shorten } from "../tools/fit-description.ts";
-import { formatFailedSummary, formatSummary } from "./format-summary.ts";
 import { formatRemedy, remarkFailed, formatRefused } from "./format-refused.ts";
 
 /** Returns budgie's own text after an agent's answer, one line per fact: the session id, and anything else that its caller must know. */

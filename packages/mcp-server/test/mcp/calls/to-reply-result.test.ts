@@ -4,6 +4,7 @@ import { toErrorResult, toReplyResult } from "../../../src/mcp/calls/to-reply-re
 
 const denied = (host: string, count = 1, port = 443) => ({ host, port, count, why: "not on the allow-list" });
 
+const TO_RESUME = '[budgie] To resume this conversation, pass sessionId "s".';
 const OTHERS = [{ runId: "0b7c", agent: "worker" }];
 
 function makeReply(egress: EgressReport | undefined): Reply {
@@ -130,7 +131,7 @@ describe("an answer", () => {
       type: "text",
       text: [
         "\n",
-        '[budgie] To resume this conversation, pass sessionId "s".',
+        TO_RESUME,
         "Its network policy refused: evil.test:443 (3 times). The work may be incomplete; the user can allow that with --allow-host.",
         "The work may be incomplete, as it was refused these tools: execute_bash.",
         'Have the user look before going on. Files that your machine runs by itself were changed: .envrc, "a b".',
@@ -162,17 +163,13 @@ describe("an answer", () => {
     const [answer, last] = content.map((block) => (block.type === "text" ? block.text : ""));
 
     expect(answer).toBe(forged);
-    expect(
-      last
-        ?.trimStart()
-        .split("\n")
-        .map((line) => line.slice(0, 20)),
-    ).toEqual([
-      "[budgie] To resume t",
-      "The work may be inco",
-      "Have the user look b",
-      "x [budgie] To resume",
-      "[budgie] a: done in ",
+    const begun = last?.trimStart().replace(/^(.{12}).*$/gm, "$1");
+    expect(begun?.split("\n")).toEqual([
+      "[budgie] To ",
+      "The work may",
+      "Have the use",
+      "x [budgie] T",
+      "[budgie] a: ",
     ]);
     expect(Buffer.byteLength(last ?? "")).toBeLessThan(5000);
   });

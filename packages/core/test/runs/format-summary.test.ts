@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { FailureReport, Reply } from "@budgie/core";
-import { formatFailedSummary, formatSummary } from "../../../src/mcp/calls/format-summary.ts";
+import type { FailureReport } from "@budgie/core";
+import { formatFailedSummary, formatSummary } from "../../src/runs/format-summary.ts";
 
 const denied = (host: string, why = "not on the allow-list") => ({ host, port: 443, count: 3, why });
 const changed = (files: number) => ({ first: [], files, more: 0 });
 
 const summarize = (facts: FailureReport): string =>
-  formatSummary({ agent: "worker", durationMs: 11_680, ...facts } as unknown as Reply);
+  formatSummary({ ...facts, agent: "worker", durationMs: facts.durationMs ?? 11_680 });
 
 describe("the line about a turn", () => {
   it("says how long it took, and what it changed, was refused and cost", () => {

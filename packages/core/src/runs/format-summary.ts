@@ -1,11 +1,16 @@
-import { KNOWN_TELEMETRY, type BudgieError, type EgressReport, type FailureReport, type Reply } from "@budgie/core";
-import type { Usage } from "@budgie/core/runs";
-import { formatCount, formatDuration } from "@budgie/core/text";
+import type { BudgieError, FailureReport } from "../errors.ts";
+import { KNOWN_TELEMETRY, type EgressReport } from "../egress.ts";
+import { formatDuration } from "../text/parse-duration.ts";
+import { formatCount } from "../text/truncate-text.ts";
+import type { Usage } from "../usage.ts";
 
-type Summed = Pick<FailureReport, "agent" | "changedFiles" | "durationMs" | "egress" | "usage">;
+type Summed = Pick<FailureReport, "changedFiles" | "egress" | "usage">;
+
+/** The facts of the line about an answered turn. */
+type Answered = Summed & { readonly agent: string; readonly durationMs: number };
 
 /** Returns the one line about a turn that was answered: `worker: done in 11.7 s · 3 files changed · refused 1 host · 0.4 credits`. */
-export function formatSummary(reply: Reply): string {
+export function formatSummary(reply: Answered): string {
   return joinFacts(`${reply.agent}: done in ${formatTime(reply.durationMs)}`, reply);
 }
 
