@@ -26,10 +26,15 @@ export function buildChangedFiles(found: FoundChanges, { flagged, unread }: Seen
   const why = found.unknown ?? formatUnread(unread);
   return {
     first,
-    files: found.files + added.filter((path) => !path.endsWith("/")).length,
+    files: found.files + added.filter((path) => isFile(marked.get(path))).length,
     more: found.count + repositories.length + added.length - first.length,
     ...(why === undefined ? {} : { unknown: why }),
   };
+}
+
+/** Returns true for a file that is not as it was before. */
+function isFile(change: Flagged | undefined): boolean {
+  return change !== undefined && change.kind !== "came-and-went" && !change.path.endsWith("/");
 }
 
 /** Returns true for a path that the search counts apart, or does not look at. */

@@ -22,6 +22,7 @@ import {
 import { findFolderKind, createFindMeaning } from "./find-meaning.ts";
 import { findGitPaths, NO_GIT_PATHS, type GitPaths } from "./find-git-paths.ts";
 import type { FileSearch, FoundChange } from "./files/file-search.ts";
+import type { NameWatch } from "./files/name-watch.ts";
 import type { NamesBefore } from "./files/names-before.ts";
 import type { RiskyEntries } from "./risky-entries.ts";
 
@@ -49,6 +50,8 @@ export type SnapshotOptions = {
   readonly outsideSuspects?: RiskyEntries | undefined;
   /** Notes the names in the workspace */
   readonly names?: NamesBefore | undefined;
+  /** Watches the folders in which the host runs any file */
+  readonly nameWatch?: NameWatch | undefined;
   /** Searches the workspace for all that changed; needs `suspects` */
   readonly files?: FileSearch | undefined;
   readonly open?: OpenFolder | undefined;
@@ -73,6 +76,7 @@ export async function takeSnapshot(workspace: string, options: SnapshotOptions =
     suspects: options.suspects,
     outside: undefined,
     names: options.names,
+    nameWatch: options.nameWatch,
     files: options.files,
   };
   await walkWorkspace(workspace, { ...createWalk(look), bounds, kind: "plain", open });
@@ -80,7 +84,7 @@ export async function takeSnapshot(workspace: string, options: SnapshotOptions =
   for (const outside of gitPaths.outside) {
     const timeMs = Math.max(deadline - performance.now(), 0);
     const suspects = outside === gitPaths.outside.at(-1) ? options.outsideSuspects : undefined;
-    const walk = createWalk({ ...look, outside, suspects, names: undefined, files: undefined });
+    const walk = createWalk({ ...look, outside, suspects, names: undefined, nameWatch: undefined, files: undefined });
     await walkWorkspace(outside, { ...walk, bounds: { ...bounds, timeMs }, kind: "git", open });
   }
   return { notes, unread, gitPaths };
@@ -95,7 +99,7 @@ type Look = {
   readonly suspects: RiskyEntries | undefined;
   /** The folder outside the workspace that is being read */
   readonly outside: string | undefined;
-} & Pick<SnapshotOptions, "files" | "names">;
+} & Pick<SnapshotOptions, "files" | "names" | "nameWatch">;
 
 type Found = { readonly entry: Entry; readonly meaning: NameKind };
 
@@ -120,7 +124,7 @@ async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promi
   const { candidates, marks } = await gather(look, folder, (name) => toMeaning(name, kind === "plain" ? "bare" : kind));
   // An agent must not switch off the other checks by making the root a bare repository.
   const own = kind === "plain" && isGitFolder(marks) ? "bare" : kind;
-  look.files?.leave(folder, RUN_KINDS.has(own));
+  leave(look, folder, own);
   const found = candidates.map((entry): Found => ({ entry, meaning: toMeaning(nameOf(entry), own) }));
   const files = found.filter(({ entry, meaning }) => entry.type !== "folder" && FILE_KINDS.has(meaning));
   await folder.forEach(files, (file) => note({ look, folder, kind: own }, file));
@@ -154,6 +158,11 @@ async function showTo({ files, names, suspects }: Look, folder: VisitedFolder, b
   names?.add(folder.path, batch);
   const stats = await suspects?.look(folder, batch);
   if (stats !== undefined) files?.see(folder, batch, stats);
+}
+
+function leave({ files, nameWatch }: Look, folder: VisitedFolder, kind: FolderKind): void {
+  files?.leave(folder, RUN_KINDS.has(kind));
+  if (RUN_KINDS.has(kind)) nameWatch?.add(folder);
 }
 
 // The host runs any file in these.
@@ -232,4 +241,13 @@ export function createIsDoubtful({ unread }: Snapshot): (path: string) => boolea
 function rankOf(effect: Effect): number {
   const rank = GIT_EFFECTS.indexOf(effect);
   return rank === -1 ? GIT_EFFECTS.length : rank;
+}
+
+/** Lists paths of which names were seen in between that are not there, or are as they were. */
+export function listPassing(before: Snapshot, after: Snapshot, seen: ReadonlySet<string>): readonly FoundChange[] {
+  return [...seen].flatMap((path): readonly FoundChange[] => {
+    const [then, now] = [before.notes.get(path)?.fingerprint, after.notes.get(path)?.fingerprint];
+    if (then === undefined && now === undefined) return [{ path, kind: "came-and-went" }];
+    return isSameFingerprint(then, now) ? [{ path, kind: "changed", size: now?.size }] : [];
+  });
 }

@@ -1,12 +1,20 @@
 import type { ChangedFiles } from "../changed-files.ts";
 import { buildChangedFiles } from "./build-changed-files.ts";
 import { createFileSearch } from "./files/file-search.ts";
+import { createNameWatch } from "./files/name-watch.ts";
 import { createNamesBefore } from "./files/names-before.ts";
 import { noteTime, type NotedTime } from "./files/note-time.ts";
 import { formatCount } from "../text/truncate-text.ts";
 import type { OpenFolder } from "../walk/open-folder.ts";
 import { formatPath } from "../walk/format-path.ts";
-import { type Change, compareSnapshots, createIsDoubtful, type Snapshot, takeSnapshot } from "./snapshot.ts";
+import {
+  type Change,
+  compareSnapshots,
+  createIsDoubtful,
+  listPassing,
+  type Snapshot,
+  takeSnapshot,
+} from "./snapshot.ts";
 import { GIT_EFFECTS, explainEffect } from "./effect.ts";
 import { createRiskyEntries, type Listed, type Outward, type Privileged } from "./risky-entries.ts";
 
@@ -44,8 +52,8 @@ export type WatchDirectory = (directory: string, open?: undefined, last?: Execut
 /** Begins to watch a workspace. Given the state at the end of the last watch, it also finds the changes since then. `open` is for tests. */
 export function watchExecutablePaths(directory: string, open?: OpenFolder, last?: ExecutableState): ExecutableWatch {
   const time = last?.time ?? noteTime();
-  const names = createNamesBefore();
-  const taking = takeSnapshot(directory, { open, gitPaths: last?.snapshot.gitPaths, names });
+  const [names, nameWatch] = [createNamesBefore(), createNameWatch()];
+  const taking = takeSnapshot(directory, { open, gitPaths: last?.snapshot.gitPaths, names, nameWatch });
   return {
     ready: Promise.all([taking, time.ready]),
     async findChanges() {
@@ -82,7 +90,11 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder, last?
         ],
         state: { snapshot: after, time: endTime },
         files: buildChangedFiles(files.finish(createIsDoubtful(after)), {
-          flagged: [...changes, ...[...privileged.first, ...outward.first].map(({ path }) => ({ path }))],
+          flagged: [
+            ...changes,
+            ...listPassing(before, after, nameWatch.stop()),
+            ...[...privileged.first, ...outward.first].map(({ path }) => ({ path })),
+          ],
           unread: after.unread,
         }),
       };

@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  mkdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -9,11 +8,10 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ChangedFile, ChangedFiles } from "../../src/changed-files.ts";
-import { watchExecutablePaths } from "../../src/changes/watch-executable-paths.ts";
-import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+import type { ChangedFile } from "../../src/changed-files.ts";
+import { watchChanges, write } from "./files/watch-changes.ts";
 
 describe("the changed files of a turn", () => {
   it.each<[string, readonly ChangedFile[], (root: string) => void]>([
@@ -89,10 +87,11 @@ describe("the changed files of a turn", () => {
       (root) => chmodSync(join(root, ".git/hooks/old"), 0o755),
     ],
     [
-      "the folder of a hook that came and went",
+      "a hook that came and went, one that is as before, and their folder",
       [
+        { path: ".git/hooks/pre-commit", kind: "came-and-went", isFlagged: true },
+        { path: ".git/hooks/old", kind: "changed", size: 1, isFlagged: true },
         { path: ".git/hooks/", kind: "came-and-went", isFlagged: true },
-        { path: ".git/", kind: "changed" },
       ],
       (root) => {
         const hook = join(root, ".git/hooks/pre-commit");
@@ -102,8 +101,11 @@ describe("the changed files of a turn", () => {
       },
     ],
     [
-      "the folder of a hook that came and went, and whose time was set back",
-      [{ path: ".git/hooks/", kind: "changed", isFlagged: true }],
+      "a hook that came and went, and its folder whose time was set back",
+      [
+        { path: ".git/hooks/pre-commit", kind: "came-and-went", isFlagged: true },
+        { path: ".git/hooks/", kind: "changed", isFlagged: true },
+      ],
       (root) => {
         const hook = join(root, ".git/hooks/pre-commit");
         writeFileSync(hook, "evil");
@@ -136,68 +138,15 @@ describe("the changed files of a turn", () => {
     ],
     ["nothing that was only read", [], (root) => readFileSync(join(root, "src/a.ts"))],
   ])("have %s", async (_what, changes, work) => {
-    const { first, more } = await watch(work);
+    const { first, more } = await watchChanges(work);
 
     expect(first.map(withoutSizeOfLink)).toEqual(changes);
     expect(more).toBe(0);
   });
 });
 
-describe("a record of changed files", () => {
-  it("counts files, and the changes that it leaves out", async () => {
-    const files = await watch((root) => {
-      for (let index = 0; index < 600; index++) write(root, `many/${index}`);
-      write(root, ".envrc");
-    });
-
-    expect(files.first).toHaveLength(500);
-    expect(files.first[0]).toMatchObject({ path: ".envrc", isFlagged: true });
-    expect(files).toMatchObject({ files: 601, more: 102 });
-  });
-
-  it("has only printable names on one line, none of them long", async () => {
-    const { first } = await watch((root) => {
-      write(root, "a\n[budgie] all is well\u001B[2J\u202E");
-      write(root, "x".repeat(200).concat("/", "y".repeat(200)));
-    });
-
-    expect(first.map(({ path }) => path)).toContain("a [budgie] all is well");
-    for (const { path } of first) expect(Buffer.byteLength(path)).toBeLessThan(310);
-  });
-
-  it("says which part of the directory was not read", async () => {
-    const { unknown } = await watch((root) => {
-      let folder = root;
-      for (let level = 0; level < 66; level++) folder = join(folder, "d");
-      mkdirSync(folder, { recursive: true });
-    });
-
-    expect(unknown).toMatch(/^of "d\/d\/.*, it lies more than 64 folders deep$/);
-  });
-});
-
-async function watch(work: (root: string) => void): Promise<ChangedFiles> {
-  const root = createTemporaryFolder();
-  write(root, "src/a.ts");
-  write(root, "src/deep/d.ts");
-  write(root, ".git/hooks/old");
-  write(root, ".git/objects/old");
-  write(root, "node_modules/one/a.js");
-  const watched = watchExecutablePaths(root);
-  await watched.ready;
-  work(root);
-  const { files } = await watched.findChanges();
-  if (files === undefined) throw new TypeError("The watch has no files.");
-  return files;
-}
-
 function created(path: string, size?: number): ChangedFile {
   return { path, kind: "created", ...(size === undefined ? {} : { size }) };
-}
-
-function write(root: string, path: string, content = "x"): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), content);
 }
 
 function replaceFile(root: string): void {

@@ -60,6 +60,7 @@ const VERBS: Readonly<Record<ChangedFile["kind"], string>> = {
 };
 
 function formatChange({ kind, path, size }: ChangedFile): string {
+  if (kind === "came-and-went" && !path.endsWith("/")) return `came and went: ${formatName(path)}`;
   const bytes = size === undefined || kind === "link" ? "" : ` (${formatCount(size)} bytes)`;
   return `${VERBS[kind]} ${formatName(path)}${bytes}`;
 }
