@@ -24,7 +24,6 @@ export {
   type UndeliveredAnswer,
   type TurnReport,
 } from "./errors.ts";
-export type { ChangedFile, ChangedFiles } from "./changed-files.ts";
 export { OPTION_NAMES, formatOption, withOptionNames, type OptionName } from "./option-name.ts";
 export { createOwner, type Owner } from "./owners/owner.ts";
 export { ensureMountedFile } from "./runner/ensure-mounted-file.ts";

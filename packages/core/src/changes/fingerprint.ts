@@ -14,7 +14,7 @@ export type Fingerprint = {
   /** Size and times of a file */
   readonly state: string;
   readonly ctimeMs: number;
-  /** Of a file, in bytes */
+  /** Size of a file in bytes */
   readonly size?: number;
 };
 

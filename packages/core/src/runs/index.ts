@@ -1,5 +1,6 @@
 // The public surface of @budgie/core/runs: every export is named here, and becomes API.
 export { addTokens } from "./add-usage.ts";
+export type { ChangedFile, ChangedFiles } from "../changed-files.ts";
 export { formatFailedSummary, formatSummary } from "./format-summary.ts";
 export { HEALTH_RUNS, buildHealthReport, type HealthReport } from "./health-report.ts";
 export { createMemoryRunLog } from "./memory-run-log.ts";

@@ -1,5 +1,4 @@
-import type { ChangedFile } from "@budgie/core";
-import type { RunFacts } from "@budgie/core/runs";
+import type { ChangedFile, RunFacts } from "@budgie/core/runs";
 import { formatCount } from "@budgie/core/text";
 
 // A run's story fits on one screen.
