@@ -30,6 +30,8 @@ import { addRunsCommands } from "./commands/runs/runs-commands.ts";
 import { addServeCommand, checkServerOptions, refuseMisplaced, type CommandContext } from "./serve-command.ts";
 import { readServerValues } from "./commands/server-options.ts";
 import { addSessionsCommands } from "./commands/sessions/sessions-commands.ts";
+import { showUsage } from "./commands/runs/show-usage.ts";
+import { addUsageCommand } from "./commands/runs/usage-command.ts";
 import { showRun } from "./commands/runs/show-run.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { completionWords } from "./completion-words.ts";
@@ -178,6 +180,7 @@ export function addCommands(program: Command, context: CommandContext): Command 
     show: (id, options) => showRun(config(), { id, ...options }, host).then(finish),
     remove: (ids, options) => removeRuns(config(), { ids, ...options }, host).then(finish),
   });
+  addUsageCommand(program, (options) => showUsage(config(), options, host).then(finish));
   addSessionsCommands(program, {
     list: (options) => listSessions(config(), options, host).then(finish),
     remove: (options) => removeSessions(config(), options, host).then(finish),

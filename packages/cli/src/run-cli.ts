@@ -36,10 +36,7 @@ function createProgramFactory(host: Host, finish: CommandContext["finish"], addC
   return function createProgram() {
     const program = configureOutput(new Command("budgie"), host)
       .usage("[COMMAND] [OPTIONS]")
-      .description(
-        "Offers your Kiro sub-agents as MCP tools, and runs each call in a sandbox or locally. Without a command it is the " +
-          "server, as MCP clients start it.",
-      )
+      .description("Offers your Kiro sub-agents as MCP tools. Without a command it is the server.")
       .version(loadVersion(), "-V, --version", "print the version");
     addServerOptions(program);
     const config = (): Config => loadUserConfig(readServerValues(program, host.env), host);

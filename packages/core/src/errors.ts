@@ -1,4 +1,6 @@
+import type { ChangedFiles } from "./changed-files.ts";
 import type { EgressMode, EgressReport } from "./egress.ts";
+import type { Usage } from "./usage.ts";
 
 /** An answer that no client is known to have received. */
 export type UndeliveredAnswer = {
@@ -45,8 +47,12 @@ export type TurnReport = {
   readonly directory: string;
   /** The changed files that the host runs by itself, such as git hooks */
   readonly changedExecutablePaths: readonly string[];
+  /** All changed files that were seen; left out if the directory was not watched */
+  readonly changedFiles?: ChangedFiles | undefined;
   /** The network access of the turn, allowed and denied; `undefined` if it was not monitored */
   readonly egress: EgressReport | undefined;
+  /** The turn's cost, with that of a failed attempt; `undefined` if the agent program did not report it */
+  readonly usage: Usage | undefined;
   /** Undelivered answers of earlier turns of the session */
   readonly missed: readonly UndeliveredAnswer[];
   /** The number of those that a later call brings; left out if there are none */
@@ -97,6 +103,10 @@ export type McpServerReport = {
 export type FailureReport = { readonly [Fact in keyof TurnReport]?: TurnReport[Fact] | undefined } & {
   /** The paths that the failed attempt changed, which is why it is not retried */
   readonly changedPaths?: readonly string[] | undefined;
+  /** The agent's name, once the turn is in the run log */
+  readonly agent?: string | undefined;
+  /** The time that the turn took, once it had begun */
+  readonly durationMs?: number | undefined;
   /** The agent's answer, if the turn failed after it */
   readonly response?: string | undefined;
 };

@@ -8,16 +8,38 @@ import type { Database, Row } from "./sqlite.ts";
 /** Finds the last runs, the newest first. */
 export function findRuns(database: Database, owner: Owner, query: RunQuery): Promise<readonly Run[]> {
   const { agent, directory, limit, sessionId, sinceMs } = query;
-  const conditions: readonly { readonly sql: string; readonly value: string | number }[] = [
-    ...(agent === undefined ? [] : [{ sql: "agent = ?", value: agent }]),
-    ...(sessionId === undefined ? [] : [{ sql: "session = ?", value: sessionId }]),
-    // Compares characters, because LIKE and GLOB would interpret some of them.
-    ...(directory === undefined ? [] : [{ sql: "instr(directory || '/', ?) = 1", value: join(directory, "/") }]),
-    ...(sinceMs === undefined ? [] : [{ sql: "started >= ?", value: sinceMs }]),
+  const conditions: readonly Condition[] = [
+    ...(agent === undefined ? [] : [{ sql: "agent = ?", values: [agent] }]),
+    ...(sessionId === undefined ? [] : [{ sql: "session = ?", values: [sessionId] }]),
+    ...(directory === undefined ? [] : [toBelow(directory)]),
+    ...(sinceMs === undefined ? [] : [{ sql: "started >= ?", values: [sinceMs] }]),
   ];
   const where = conditions.length === 0 ? "" : `WHERE ${conditions.map(({ sql }) => sql).join(" AND ")}`;
-  const values = conditions.map(({ value }) => value);
-  return parseRuns(database.all(`SELECT * FROM runs ${where} ORDER BY number DESC LIMIT ?`, ...values, limit), owner);
+  const values = conditions.flatMap((condition) => condition.values);
+  // The sign keeps SQLite from reading the rows of the whole log, in the order of their numbers, for the few of a range.
+  const order = directory === undefined && sinceMs === undefined ? "number" : "+number";
+  const numbers = `SELECT number FROM runs ${where} ORDER BY ${order} DESC LIMIT ?`;
+  const rows = database.all(`SELECT * FROM runs WHERE number IN (${numbers}) ORDER BY number DESC`, ...values, limit);
+  return parseRuns(rows, owner);
+}
+
+type Condition = { readonly sql: string; readonly values: readonly (string | number)[] };
+
+/** Returns the condition for a directory and all below it: a range, which an index finds. */
+function toBelow(directory: string): Condition {
+  const inside = join(directory, "/");
+  const values = [inside.slice(0, -1), inside, toNext(inside)];
+  return { sql: "(directory = ? OR (directory >= ? AND directory < ?))", values };
+}
+
+/** Returns the first text behind all that begin with this one, which is not empty and of characters that have a next one. */
+function toNext(text: string): string {
+  return text.slice(0, -1) + String.fromCodePoint((text.codePointAt(text.length - 1) ?? 0) + 1);
+}
+
+/** Returns the condition for all texts of a column that begin with this. Compares characters, because LIKE and GLOB would interpret some. */
+export function toBeginning(column: "id" | "session", text: string): Condition {
+  return { sql: `${column} >= ? AND ${column} < ?`, values: [text, `${text}\u{10FFFF}`] };
 }
 
 /** Parses rows. A run that has not ended is running if its owner is alive, and lost otherwise. */

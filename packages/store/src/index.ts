@@ -1,6 +1,7 @@
 // The public surface of @budgie/store: every export is named here, and becomes API.
-export { createRunArchive, type RunArchive, type RunChoice, type RunRecord } from "./run-archive.ts";
+export { createRunArchive, type RunArchive, type RunChoice, type RunRecord, type Transcript } from "./run-archive.ts";
 export { createRunLog, type RunLogFile, type RunLogOptions } from "./run-log.ts";
 export type { Retention } from "./prune-runs.ts";
 export { createSessionRegister, type RegisterFile } from "./session-register.ts";
+export { USAGE_KEYS, type UsageQuery, type UsageSum } from "./sum-usage.ts";
 export { findSqliteProblem, loadSqlite, type Database, type Row, type Sqlite } from "./sqlite.ts";

@@ -53,6 +53,33 @@ const MIGRATIONS: readonly string[] = [
   `ALTER TABLE sessions ADD COLUMN workspace_path TEXT`,
   // The directory of a turn, and its rights and report as JSON.
   `ALTER TABLE runs ADD COLUMN directory TEXT; ALTER TABLE runs ADD COLUMN facts TEXT`,
+  // The totals of an agent program in a session, as JSON; the caller of a turn, and its cost as figures that SQL can add up.
+  `ALTER TABLE sessions ADD COLUMN totals TEXT;
+  ALTER TABLE runs ADD COLUMN client TEXT;
+  ALTER TABLE runs ADD COLUMN model TEXT;
+  ALTER TABLE runs ADD COLUMN basis TEXT;
+  ALTER TABLE runs ADD COLUMN input_tokens INTEGER;
+  ALTER TABLE runs ADD COLUMN cached_tokens INTEGER;
+  ALTER TABLE runs ADD COLUMN output_tokens INTEGER;
+  ALTER TABLE runs ADD COLUMN thought_tokens INTEGER;
+  ALTER TABLE runs ADD COLUMN total_tokens INTEGER;
+  ALTER TABLE runs ADD COLUMN cost REAL;
+  ALTER TABLE runs ADD COLUMN currency TEXT;
+  ALTER TABLE runs ADD COLUMN context_used INTEGER;
+  ALTER TABLE runs ADD COLUMN context_size INTEGER;
+  UPDATE runs SET input_tokens = usage ->> 'inputTokens', output_tokens = usage ->> 'outputTokens',
+    total_tokens = usage ->> 'totalTokens', usage = NULL WHERE usage IS NOT NULL;
+  CREATE INDEX runs_usage ON runs (started, agent, directory, client, model, ended, basis, credits, cost, currency,
+    input_tokens, cached_tokens, output_tokens, thought_tokens, total_tokens)`,
+  // The ways to choose runs of a large log, each in the order of their numbers; and transcripts, apart like answers.
+  `CREATE INDEX runs_agent ON runs (agent);
+  CREATE INDEX runs_session ON runs (session);
+  CREATE INDEX runs_directory ON runs (directory);
+  CREATE TABLE transcripts (
+    run INTEGER PRIMARY KEY REFERENCES runs (number) ON DELETE CASCADE,
+    text TEXT NOT NULL,
+    bytes INTEGER NOT NULL
+  ) STRICT`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */

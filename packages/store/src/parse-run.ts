@@ -1,6 +1,7 @@
 import type { EgressReport } from "@budgie/core";
 import type { Isolation, OwnerRecord } from "@budgie/core/owners";
-import type { BegunRun, FinishedRun, Run, Usage } from "@budgie/core/runs";
+import type { BegunRun, FinishedRun, Run } from "@budgie/core/runs";
+import { parseUsage, toUsageRow } from "./parse-usage.ts";
 import type { Row } from "./sqlite.ts";
 
 /** Creates the row of a turn that begins. */
@@ -14,6 +15,7 @@ export function toBegunRow(run: BegunRun, owner: OwnerRecord): Row {
     started: run.startedMs,
     prompt_bytes: run.promptBytes,
     directory: orNull(run.directory),
+    client: orNull(run.client),
     retried: 0,
     delivered: 0,
   };
@@ -32,23 +34,11 @@ export function toFinishedRow(run: FinishedRun): Row {
     retried: run.retried ? 1 : 0,
     error: orNull(run.error),
     egress: run.egress === undefined ? null : JSON.stringify(run.egress),
-    ...toUsageColumns(run.usage),
+    ...toUsageRow(run.usage),
     mcp: run.mcpCalls === undefined ? null : JSON.stringify(run.mcpCalls),
     others: run.others === undefined ? null : JSON.stringify(run.others),
     facts: run.facts === undefined ? null : JSON.stringify(run.facts),
   };
-}
-
-function toUsageColumns(usage: Usage | undefined): Row {
-  if (usage === undefined) return { credits: null, usage: null };
-  const { credits, ...rest } = usage;
-  return { credits: orNull(credits), usage: Object.keys(rest).length === 0 ? null : JSON.stringify(rest) };
-}
-
-function parseUsage(row: Row): Usage | undefined {
-  const [credits, rest] = [toNumber(row["credits"]), toText(row["usage"])];
-  if (credits === undefined && rest === undefined) return undefined;
-  return { ...(credits !== undefined && { credits }), ...(JSON.parse(rest ?? "{}") as Usage) };
 }
 
 /** Parses a row. `open` is the outcome of a run that has not ended, which depends on its owner. */
@@ -77,14 +67,15 @@ export function parseRun(row: Row, open: "lost" | "running"): Run {
 }
 
 /** Parses the columns that rows of older budgies lack. */
-function parseAdded(row: Row): Pick<Run, "directory" | "facts" | "mcpCalls" | "others"> {
-  const directory = toText(row["directory"]);
+function parseAdded(row: Row): Pick<Run, "client" | "directory" | "facts" | "mcpCalls" | "others"> {
+  const [client, directory] = [toText(row["client"]), toText(row["directory"])];
   const json = { mcpCalls: row["mcp"], others: row["others"], facts: row["facts"] };
   const known = Object.entries(json).flatMap(([name, value]) => {
     const text = toText(value);
     return text === undefined ? [] : [[name, JSON.parse(text) as unknown]];
   });
-  return { ...(directory === undefined ? {} : { directory }), ...(Object.fromEntries(known) as object) };
+  const texts = { ...(client === undefined ? {} : { client }), ...(directory === undefined ? {} : { directory }) };
+  return { ...texts, ...(Object.fromEntries(known) as object) };
 }
 
 const LOST = "The budgie that ran it ended before the turn did.";

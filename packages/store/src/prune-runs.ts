@@ -10,17 +10,18 @@ export type Retention = {
 export const DEFAULT_RETENTION: Retention = { maxAgeMs: 30 * 24 * 60 * 60 * 1000, maxBytes: 256 * 1024 ** 2 };
 
 /** The number of runs above which the oldest are removed */
-const RUNS_KEPT = 10_000;
+const RUNS_KEPT = 100_000;
 
 /**
- * Removes runs that are too old or too many. If the database is too large, removes the oldest answers, then the oldest runs, but not the
+ * Removes runs that are too old or too many. If the database is too large, removes the oldest transcripts, then answers, then the oldest runs, but not the
  * last one. A removed run that has not ended is added again when it ends.
  */
 export function pruneRuns(database: Database, { maxAgeMs, maxBytes }: Retention): void {
   database.run("DELETE FROM runs WHERE number <= (SELECT max(number) FROM runs) - ?", RUNS_KEPT);
   if (maxAgeMs !== undefined) database.run("DELETE FROM runs WHERE started < ?", Date.now() - maxAgeMs);
   if (maxBytes !== undefined) {
-    dropAnswers(database, maxBytes);
+    dropTexts(database, maxBytes, "transcripts");
+    dropTexts(database, maxBytes, "answers");
     dropRuns(database, maxBytes);
   }
   giveBackPages(database);
@@ -29,15 +30,20 @@ export function pruneRuns(database: Database, { maxAgeMs, maxBytes }: Retention)
 // The overhead of a row is unknown; some rounds are precise enough.
 const MOST_ROUNDS = 20;
 
-function dropAnswers(database: Database, maxBytes: number): void {
+// The text of a run and its bytes, in each table of texts.
+const TEXTS = {
+  answers: "SELECT run, answer_bytes AS bytes FROM answers JOIN runs ON run = number",
+  transcripts: "SELECT run, bytes FROM transcripts",
+};
+
+/** Removes the oldest texts of a database that is too large, but not the last one. */
+function dropTexts(database: Database, maxBytes: number, table: keyof typeof TEXTS): void {
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const surplusBytes = usedBytes(database) - maxBytes;
-    if (surplusBytes <= 0 || count(database, "answers") < 2) return;
+    if (surplusBytes <= 0 || count(database, table) < 2) return;
     database.run(
-      `DELETE FROM answers WHERE run < (SELECT max(run) FROM answers) AND run IN (
-        SELECT run FROM (
-          SELECT run, sum(answer_bytes) OVER (ORDER BY run) - answer_bytes AS before FROM answers JOIN runs ON run = number
-        ) WHERE before < ?)`,
+      `DELETE FROM ${table} WHERE run < (SELECT max(run) FROM ${table}) AND run IN (
+        SELECT run FROM (SELECT run, sum(bytes) OVER (ORDER BY run) - bytes AS before FROM (${TEXTS[table]})) WHERE before < ?)`,
       surplusBytes,
     );
   }
@@ -71,6 +77,6 @@ function pragma(database: Database, name: string): number {
   return Number(database.all(`PRAGMA ${name}`)[0]?.[name]);
 }
 
-function count(database: Database, table: "answers" | "runs"): number {
+function count(database: Database, table: "answers" | "runs" | "transcripts"): number {
   return Number(database.all(`SELECT count(*) AS count FROM ${table}`)[0]?.["count"]);
 }

@@ -1,18 +1,25 @@
 import { BudgieError, type Owner } from "@budgie/core";
 import type { Run, RunQuery } from "@budgie/core/runs";
 
-import { findRuns, parseRuns } from "./find-runs.ts";
+import { findRuns, parseRuns, toBeginning } from "./find-runs.ts";
 import { inTransaction } from "./in-transaction.ts";
 import type { Database, Row } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
+import { sumUsage, type UsageQuery, type UsageSum } from "./sum-usage.ts";
 
 /** The run log of a state directory, for commands that read it. Each function throws a `BudgieError` if it cannot be read. */
 export type RunArchive = {
   /** Finds the last runs, the newest first */
   readonly recent: (query: RunQuery) => Promise<readonly Run[]>;
+  /** Lists the first sessions of the log whose ids begin with this */
+  readonly sessions: (beginning: string) => Promise<readonly string[]>;
   /** Finds the run whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
   readonly find: (id: string) => Promise<RunRecord>;
-  /** Removes runs and their answers permanently, and returns their ids. Runs that have not ended are kept. */
+  /** Adds up the costs of turns */
+  readonly usage: (query: UsageQuery) => Promise<readonly UsageSum[]>;
+  /** Finds what the agent of a run printed, by the beginning of its id; `undefined` if there is no such run */
+  readonly transcript: (id: string) => Promise<Transcript | undefined>;
+  /** Removes runs, their answers and transcripts permanently, and returns their ids. Runs that have not ended are kept. */
   readonly remove: (choice: RunChoice) => Promise<readonly string[]>;
   readonly close: () => void;
 };
@@ -21,6 +28,12 @@ export type RunArchive = {
 export type RunRecord = Run & {
   /** `undefined` if there was none, or it was removed */
   readonly answer: string | undefined;
+};
+
+/** The transcript of a run. */
+export type Transcript = Pick<Run, "id" | "outcome"> & {
+  /** The end of what the agent printed; `undefined` if it was not kept */
+  readonly text: string | undefined;
 };
 
 /** A selection of runs: by ids or beginnings of ids, by age, or all of them. */
@@ -47,10 +60,25 @@ export function createRunArchive({ owner, stateDir }: ArchiveOptions): RunArchiv
         (database) => findRuns(database, owner, query),
         () => [],
       ),
+    sessions: (beginning) =>
+      read(
+        async (database) => findSessions(database, beginning),
+        () => [],
+      ),
     find: (id) =>
       read(
         async (database) => findOne(database, owner, id),
         () => refuse(id),
+      ),
+    usage: (query) =>
+      read(
+        async (database) => sumUsage(database, query),
+        () => [],
+      ),
+    transcript: (id) =>
+      read(
+        async (database) => findTranscript(database, owner, id),
+        () => undefined,
       ),
     remove: (choice) =>
       read(
@@ -61,19 +89,40 @@ export function createRunArchive({ owner, stateDir }: ArchiveOptions): RunArchiv
   };
 }
 
+function findSessions(database: Database, beginning: string): readonly string[] {
+  const { sql, values } = toBeginning("session", beginning);
+  const rows = database.all(`SELECT DISTINCT session FROM runs WHERE ${sql} LIMIT ?`, ...values, MOST_NAMED + 1);
+  return rows.map(({ session }) => String(session));
+}
+
 async function findOne(database: Database, owner: Owner, id: string): Promise<RunRecord> {
   const row = findRow(database, id);
   const [run = refuse(id)] = await parseRuns([row], owner);
-  const [answer] = database.all("SELECT text FROM answers WHERE run = ?", row["number"] ?? null);
-  return { ...run, answer: answer === undefined ? undefined : String(answer["text"]) };
+  return { ...run, answer: findText(database, "answers", row) };
+}
+
+async function findTranscript(database: Database, owner: Owner, id: string): Promise<Transcript | undefined> {
+  const row = findOnlyRow(database, id);
+  const [run] = row === undefined ? [] : await parseRuns([row], owner);
+  if (row === undefined || run === undefined) return undefined;
+  return { id: run.id, outcome: run.outcome, text: findText(database, "transcripts", row) };
+}
+
+function findText(database: Database, table: "answers" | "transcripts", { number = null }: Row): string | undefined {
+  const [found] = database.all(`SELECT text FROM ${table} WHERE run = ?`, number);
+  return found === undefined ? undefined : String(found["text"]);
 }
 
 const MOST_NAMED = 5;
 
 function findRow(database: Database, id: string): Row {
-  // Compares characters, because LIKE and GLOB would interpret some of them.
-  const rows = database.all("SELECT * FROM runs WHERE substr(id, 1, ?) = ? LIMIT ?", id.length, id, MOST_NAMED + 1);
-  const [row = refuse(id), ...others] = id === "" ? [] : rows;
+  return findOnlyRow(database, id) ?? refuse(id);
+}
+
+function findOnlyRow(database: Database, id: string): Row | undefined {
+  const { sql, values } = toBeginning("id", id);
+  const rows = database.all(`SELECT * FROM runs WHERE ${sql} ORDER BY id LIMIT ?`, ...values, MOST_NAMED + 1);
+  const [row, ...others] = id === "" ? [] : rows;
   if (others.length === 0) return row;
   const named = rows.slice(0, MOST_NAMED).map((candidate) => `"${String(candidate["id"])}"`);
   throw new BudgieError(
@@ -89,12 +138,15 @@ function refuse(id: string): never {
   );
 }
 
+// The columns that tell whether a run is over; the others of a whole log would fill the memory.
+const STATE = "id, owner, started, ended, outcome";
+
 async function choose(database: Database, owner: Owner, choice: RunChoice): Promise<readonly string[]> {
   if (choice !== "all" && "ids" in choice) return chooseNamed(database, owner, choice.ids);
   const rows =
     choice === "all"
-      ? database.all("SELECT * FROM runs")
-      : database.all("SELECT * FROM runs WHERE started <= ?", Date.now() - choice.olderThanMs);
+      ? database.all(`SELECT ${STATE} FROM runs`)
+      : database.all(`SELECT ${STATE} FROM runs WHERE started <= ?`, Date.now() - choice.olderThanMs);
   return (await parseRuns(rows, owner)).filter(({ outcome }) => outcome !== "running").map(({ id }) => id);
 }
 

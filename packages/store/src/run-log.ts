@@ -27,13 +27,22 @@ export type RunLogOptions = {
   readonly report: (line: string) => void;
   /** Keeps answers; default true */
   readonly keepAnswers?: boolean;
+  /** Keeps the end of what agents print; default false */
+  readonly keepTranscripts?: boolean;
   /** Default {@link DEFAULT_RETENTION} */
   readonly retention?: Retention;
 };
 
 /** Creates the log. Nothing is opened or loaded before the first run. If the file cannot be written, runs are kept in memory. */
 export function createRunLog(options: RunLogOptions): RunLogFile {
-  const { keepAnswers = true, owner, report, retention = DEFAULT_RETENTION, stateDir } = options;
+  const {
+    keepAnswers = true,
+    keepTranscripts = false,
+    owner,
+    report,
+    retention = DEFAULT_RETENTION,
+    stateDir,
+  } = options;
   const state = createStateDatabase(stateDir);
   const pruning = createPruning(state, retention);
   const spare = createMemoryRunLog();
@@ -51,6 +60,7 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
   }
 
   return {
+    keepsTranscripts: keepTranscripts,
     async begin(run) {
       await attempt(async (database) => {
         // Readers of the row check the owner's lock.
@@ -60,7 +70,8 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
     },
     async finish(run) {
       const isKept = await attempt((database) => {
-        writeFinished(database, run, { owner: owner.record, keepAnswer: keepAnswers });
+        const kept = { keepAnswer: keepAnswers, keepTranscript: keepTranscripts };
+        writeFinished(database, run, { owner: owner.record, ...kept });
         return true;
       });
       if (isKept === undefined) await spare.finish(run);

@@ -43,10 +43,23 @@ export function createSessionRegister({ report, stateDir }: RegisterOptions): Re
 
   return {
     async save(session) {
-      const { agent, begun, createdMs, directory, id, isolation, keepMs, origin, owner, usedMs, workspacePath } =
-        session;
+      const {
+        agent,
+        begun,
+        createdMs,
+        directory,
+        id,
+        isolation,
+        keepMs,
+        origin,
+        owner,
+        totals,
+        usedMs,
+        workspacePath,
+      } = session;
       const facts = [id, agent, directory, isolation, begun ? 1 : 0, createdMs, usedMs, keepMs ?? null, origin ?? null];
-      await write(SAVE, ...facts, workspacePath ?? null, owner.instance, JSON.stringify(owner));
+      const counted = totals === undefined ? null : JSON.stringify(totals);
+      await write(SAVE, ...facts, workspacePath ?? null, counted, owner.instance, JSON.stringify(owner));
     },
     async find(id) {
       const [row] = await read("SELECT * FROM sessions WHERE id = ?", id);
@@ -72,10 +85,10 @@ export function createSessionRegister({ report, stateDir }: RegisterOptions): Re
 
 // An owner that lost a session to another, such as during a long sleep of the machine, must not take it back.
 const SAVE = `
-  INSERT INTO sessions (id, agent, directory, isolation, begun, created, used, keep_ms, origin, workspace_path, instance, owner)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  INSERT INTO sessions (id, agent, directory, isolation, begun, created, used, keep_ms, origin, workspace_path, totals, instance, owner)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET begun = excluded.begun, used = excluded.used, keep_ms = excluded.keep_ms,
-    origin = COALESCE(excluded.origin, origin)
+    totals = excluded.totals, origin = COALESCE(excluded.origin, origin)
   WHERE instance = excluded.instance`;
 
 const PASS = "UPDATE sessions SET instance = ?, owner = ? WHERE id = ? AND instance = ? RETURNING id";
@@ -108,6 +121,8 @@ function parseSession(row: Row, owner: OwnerRecord): RegisterEntry {
     keepMs: row["keep_ms"] === null ? undefined : Number(row["keep_ms"]),
     origin: row["origin"] === "run" ? "run" : undefined,
     workspacePath: row["workspace_path"] === "same" ? "same" : undefined,
+    // budgie wrote it.
+    totals: row["totals"] === null ? undefined : (parseJson(String(row["totals"])) as RegisterEntry["totals"]),
     owner,
   };
 }

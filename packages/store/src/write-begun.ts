@@ -19,10 +19,15 @@ export function writeBegun(database: Database, run: BegunRun, owner: OwnerRecord
 export type FinishOptions = {
   readonly owner: OwnerRecord;
   readonly keepAnswer: boolean;
+  readonly keepTranscript: boolean;
 };
 
 /** Records the end of a turn and its answer. Both are on the disk when this returns. */
-export function writeFinished(database: Database, run: FinishedRun, { keepAnswer, owner }: FinishOptions): void {
+export function writeFinished(
+  database: Database,
+  run: FinishedRun,
+  { keepAnswer, keepTranscript, owner }: FinishOptions,
+): void {
   const row = toFinishedRow(run);
   const sets = Object.keys(row).map((column) => `${column} = ?`);
   database.exec("PRAGMA synchronous = FULL");
@@ -30,8 +35,14 @@ export function writeFinished(database: Database, run: FinishedRun, { keepAnswer
     // The row is missing if the disk was full when the turn began.
     insertOnce(database, toBegunRow(run, owner));
     database.run(`UPDATE runs SET ${sets.join(", ")} WHERE id = ?`, ...Object.values(row), run.id);
-    if (run.answer === undefined || !keepAnswer) return;
-    database.run("INSERT INTO answers (run, text) SELECT number, ? FROM runs WHERE id = ?", run.answer, run.id);
+    if (run.answer !== undefined && keepAnswer) {
+      database.run("INSERT INTO answers (run, text) SELECT number, ? FROM runs WHERE id = ?", run.answer, run.id);
+    }
+    if (run.transcript !== undefined && keepTranscript) {
+      const bytes = Buffer.byteLength(run.transcript);
+      const sql = "INSERT INTO transcripts (run, text, bytes) SELECT number, ?, ? FROM runs WHERE id = ?";
+      database.run(sql, run.transcript, bytes, run.id);
+    }
   });
 }
 

@@ -90,6 +90,14 @@ export function edit(stateDir: string, sql: string): void {
   database.close();
 }
 
+/** Returns the rows of a query of the database of a log. */
+export function query(stateDir: string, sql: string): readonly unknown[] {
+  const database = new Database(join(stateDir, "runs.sqlite3"));
+  const rows = database.prepare(sql).all();
+  database.close();
+  return rows;
+}
+
 /** Returns the caller of this run's session. */
 export function toCaller({ agent, sessionId = "" }: FinishedRun): {
   readonly agent: string;

@@ -82,10 +82,10 @@ describe("pruneRuns", () => {
     expect(one.map(({ id }) => id)).toEqual([runs.at(-1)?.id]);
   });
 
-  it("keeps 10,000 runs at most", async () => {
+  it("keeps 100,000 runs at most", async () => {
     const stateDir = createFolder();
     const [oldest = "", ...others] = await fill(stateDir, 3);
-    edit(stateDir, "PRAGMA foreign_keys = OFF; UPDATE runs SET number = number + 9998 WHERE number > 1");
+    edit(stateDir, "PRAGMA foreign_keys = OFF; UPDATE runs SET number = number + 99998 WHERE number > 1");
 
     await prune(stateDir, {});
 

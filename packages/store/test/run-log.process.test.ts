@@ -23,13 +23,25 @@ describe("the run log", () => {
       egress: undefined,
       usage: undefined,
     });
-    const cost = { inputTokens: 7, totalTokens: 10, sessionCost: { amount: 0.25, currency: "USD" } };
+    const cost = {
+      basis: "thread",
+      model: "m1",
+      inputTokens: 7,
+      cachedTokens: 1,
+      outputTokens: 2,
+      thoughtTokens: 0,
+      totalTokens: 10,
+      cost: { amount: 0.25, currency: "USD" },
+      contextUsed: 10,
+      contextSize: 100,
+    } as const;
     const runs = [
       makeRun(),
       failed,
       makeRun({ exit: undefined, isolation: "none", usage: cost }),
       makeRun({ usage: { credits: 1, ...cost } }),
       makeRun({ mcpCalls: [{ server: "github", tool: "get", durationMs: 12, outcome: "TIMED_OUT" }] }),
+      makeRun({ usage: { inputTokens: 7 }, client: "claude-code" }),
       makeRun({ others: [{ runId: "r", agent: "other" }] }),
     ];
     const kept = runs.map((run) => toKept(run)).toReversed();

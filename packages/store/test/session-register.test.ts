@@ -10,7 +10,10 @@ import { createFolder, edit, makeRun, open as openLog } from "./helpers.ts";
 describe("the register of sessions", () => {
   it("returns its entries, the last used first, after a restart", async () => {
     const stateDir = createFolder();
-    const [older, newer] = [makeSession({ usedMs: 1 }), makeSession({ usedMs: 2, keepMs: undefined, begun: false })];
+    const [older, newer] = [
+      makeSession({ usedMs: 1 }),
+      makeSession({ usedMs: 2, keepMs: undefined, begun: false, totals: {} }),
+    ];
     const first = open(stateDir);
     await first.save(older);
     await first.save(newer);
@@ -40,11 +43,12 @@ describe("the register of sessions", () => {
     const session = makeSession({ begun: false });
     await register.save(session);
 
-    await register.save({ ...session, begun: true, usedMs: 99, keepMs: 7 });
+    const totals = { totalTokens: 9, sessionCost: { amount: 0.5, currency: "USD" } };
+    await register.save({ ...session, begun: true, usedMs: 99, keepMs: 7, totals });
     const found = await register.find(session.id);
     await register.remove(session.id);
 
-    expect(found).toEqual({ ...session, begun: true, usedMs: 99, keepMs: 7 });
+    expect(found).toEqual({ ...session, begun: true, usedMs: 99, keepMs: 7, totals });
     expect(await register.find(session.id)).toBeUndefined();
     register.close();
   });

@@ -107,6 +107,10 @@ export const agentSection = z.discriminatedUnion(
         .enum(["allow", "deny"], '"allow" or "deny"')
         .default("allow")
         .describe("the answer when it asks whether it may use a tool; the sandbox is what holds it"),
+      tokenBasis: z
+        .enum(["turn", "thread", "request"], '"turn", "thread" or "request"')
+        .optional()
+        .describe("what the tokens in its answer to a prompt are the sum of; budgie knows it of some programs"),
       ...restrictions,
       mcp: mcpServers.optional(),
     }),

@@ -202,8 +202,9 @@ function readAgent(
 ): Agent {
   const where = `"agents.${name}" in ${place.file}`;
   if (section.protocol === "a2a") return buildRemoteAgent(name, { ...section, file: where });
-  const { args, command, description, home = {}, image, model, permission, sandboxArgs } = section;
+  const { args, command, description, home = {}, image, model, permission, sandboxArgs, tokenBasis } = section;
   const files = Object.entries(home).map(([path, file]) => [path, resolvePath(file, place)]);
+  const own = { sandboxArgs, image, permission, tokenBasis };
   return {
     name,
     description,
@@ -211,7 +212,7 @@ function readAgent(
     file: where,
     promptFile: undefined,
     writesFiles: false,
-    program: { argv: [command, ...args], sandboxArgs, home: Object.fromEntries(files), image, permission },
+    program: { argv: [command, ...args], home: Object.fromEntries(files), ...own },
     model,
     hasModel: false,
   };

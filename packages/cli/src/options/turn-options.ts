@@ -105,8 +105,12 @@ export const turnOptions = {
       help: "how long the run log keeps a turn and its answer, such as 12h or 30d; 0 for no limit",
       value: "<duration>",
     }),
+    keepTranscripts: option(SWITCH.default(false), {
+      help: 'keep the end of what agents print in the run log, for "budgie logs" of turns that have ended',
+      visibility: "file",
+    }),
     maxRunsBytes: option(limit.default(256 * 1024 ** 2), {
-      help: "how large the run log gets before the oldest answers are removed; 268435456 by default, 0 for no limit",
+      help: "how large the run log gets before the oldest transcripts and answers are removed; 268435456 by default, 0 for no limit",
       value: "<number>",
       visibility: "file",
     }),

@@ -16,6 +16,7 @@ it("parseConfig has the first budgie's defaults", () => {
     systemPrompt: "/home/me/.kiro/sub-agents/prompts/_system.md",
     contextSummaryPrompt: "/home/me/.kiro/sub-agents/prompts/_context-summary.md",
     keepAnswers: true,
+    keepTranscripts: false,
     mcp: new Map(),
     kiroBinary: "kiro-cli",
     kiroDataDir: "/home/me/.local/share/kiro-cli",

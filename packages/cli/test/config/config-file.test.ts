@@ -77,7 +77,7 @@ describe("loadConfigFile", () => {
   });
 
   it("reads an agent that speaks ACP, with its restrictions", () => {
-    const coder = { ...ACP, env: ["OPENAI_API_KEY"], model: "m", workspace: "ro" };
+    const coder = { ...ACP, env: ["OPENAI_API_KEY"], model: "m", tokenBasis: "thread", workspace: "ro" };
     const { agentEnv, agents, configuredAgents } = load({ agents: { coder, a: { protocol: "kiro" } } });
 
     expect(configuredAgents).toEqual([
@@ -86,7 +86,7 @@ describe("loadConfigFile", () => {
         description: "Codes.",
         file: `"agents.coder" in ${file}`,
         model: "m",
-        program: { argv: ["codex-acp"], home: {}, image: undefined, permission: "allow" },
+        program: { argv: ["codex-acp"], home: {}, image: undefined, permission: "allow", tokenBasis: "thread" },
       }),
     ]);
     expect(agents.get("coder")).toEqual({ workspace: "ro", limits: {}, timeoutMs: undefined });
@@ -187,6 +187,7 @@ describe("loadConfigFile", () => {
     [{ workspaces: { "~/x": { timeout: "1m" } } }, 'unknown in "workspaces.~/x": "timeout".'],
     [{ workspaces: { "~/x": { limits: { memory: "1m" } } } }, 'Expected "workspaces.~/x.limits.memory" in'],
     [{ agents: { a: { ...ACP, permission: "ask" } } }, 'to be "allow" or "deny".'],
+    [{ agents: { a: { ...ACP, tokenBasis: "session" } } }, 'to be "turn", "thread" or "request".'],
     [{ agents: { "../a": ACP } }, "to be the name of an agent."],
   ])("refuses %j, and names the file", (content, message) => {
     const naming = expect.stringContaining(`"${file}"`);

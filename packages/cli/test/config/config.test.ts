@@ -38,8 +38,8 @@ describe("parseConfig", () => {
       { sanitize: false, maxPromptBytes: 0, maxAnswerBytes: 5 },
     ],
     [
-      { keepAnswers: "no", keepRuns: "12h", maxRunsBytes: "1000000" },
-      { keepAnswers: false, retention: { maxAgeMs: 43_200_000, maxBytes: 1_000_000 } },
+      { keepAnswers: "no", keepTranscripts: "yes", keepRuns: "12h", maxRunsBytes: "1000000" },
+      { keepAnswers: false, keepTranscripts: true, retention: { maxAgeMs: 43_200_000, maxBytes: 1_000_000 } },
     ],
     [{ keepRuns: "0", maxRunsBytes: "0" }, { retention: { maxAgeMs: undefined, maxBytes: undefined } }],
     [{ maxTurnsPerMinute: ["30"] }, { maxTurnsPerMinute: { all: 30, agents: new Map() } }],

@@ -55,11 +55,15 @@ export function describeProgram(name: string, program: Program, { endings = fals
     it("writes a file, stays for the next turn, and remembers both in another process", () =>
       withCoder(async ({ ask, file, user }) => {
         const write = `[[write ${file.seen}: by ACP]] [[say: It is written.]]`;
+        const before = llm.requests.length;
         const first = await ask({ prompt: `Remember token-parrot. ${write}` });
+        const requests = llm.requests.length - before;
+        expect(requests).toBeGreaterThan(1);
         expect(first.structuredContent).toMatchObject({
           response: "It is written.",
           isolation: place.isolation,
         });
+        expect(first.structuredContent?.["usage"]).toEqual(program.toUsage(requests));
         expect(first.structuredContent).not.toHaveProperty("denied");
         expect(readFileSync(file.path, "utf8")).toBe("by ACP");
         const sessionId = toSessionId(first);
@@ -75,6 +79,7 @@ export function describeProgram(name: string, program: Program, { endings = fals
         await waitFor(async () => (await place.listStarts(user)).length === 0);
         const resumed = await ask({ sessionId, prompt: "[[recall]]" });
         expect(resumed.structuredContent).toMatchObject({ sessionId, response: "token-parrot\ntoken-macaw" });
+        expect(resumed.structuredContent?.["usage"]).toEqual(program.toUsage(1));
         const [another] = await place.listStarts(user);
         expect(another).not.toBe(start);
       }));

@@ -1,3 +1,5 @@
+import { expect } from "vitest";
+
 /** An npm program that speaks ACP, at the version in `docker/programs/package.json`. */
 export type Program = {
   /** The folders below `node_modules` that it consists of */
@@ -9,6 +11,8 @@ export type Program = {
   readonly script: string;
   /** Name of the file that its processes run */
   readonly executable: string;
+  /** Returns the cost of a turn with so many requests to the model, of which each has the counts of `createFakeLlm` */
+  readonly toUsage: (requests: number) => object;
 };
 
 const ARCHITECTURE = process.arch;
@@ -17,6 +21,7 @@ export const PROGRAMS = {
   Codex: {
     packages: [`@zed-industries/codex-acp-linux-${ARCHITECTURE}`],
     executable: "codex-acp",
+    toUsage: () => ({ contextUsed: 15, contextSize: expect.any(Number) }),
     script: `mkdir -p ~/.codex
       cat >~/.codex/config.toml <<END
 model = "gpt-5.4-mini"
@@ -36,6 +41,7 @@ END
   "Qwen Code": {
     packages: ["@qwen-code/qwen-code"],
     executable: "node",
+    toUsage: (requests) => toTokens("turn", requests),
     script: `mkdir -p ~/.qwen
       cat >~/.qwen/settings.json <<END
 {
@@ -51,6 +57,13 @@ END
   "Gemini CLI": {
     packages: ["@google/gemini-cli"],
     executable: "node",
+    // Cached tokens are part of the input, and thoughts are missing.
+    toUsage: (requests) => ({
+      basis: "turn",
+      model: "gemini-2.5-flash",
+      inputTokens: 10 * requests,
+      outputTokens: 3 * requests,
+    }),
     script: `mkdir -p ~/.gemini
       cat >~/.gemini/settings.json <<END
 {
@@ -67,6 +80,7 @@ END
   opencode: {
     packages: [`opencode-linux-${ARCHITECTURE === "x64" ? "x64-baseline" : ARCHITECTURE}`],
     executable: "opencode",
+    toUsage: () => toTokens("request", 1),
     script: `mkdir -p ~/.config/opencode
       cat >~/.config/opencode/opencode.json <<END
 {
@@ -89,3 +103,8 @@ END
       exec "$PROGRAMS"/opencode-linux-*/bin/opencode acp`,
   },
 } as const satisfies Readonly<Record<string, Program>>;
+
+function toTokens(basis: "request" | "turn", requests: number): object {
+  const one = { inputTokens: 6, cachedTokens: 4, outputTokens: 5, thoughtTokens: 2, totalTokens: 15 };
+  return { basis, ...Object.fromEntries(Object.entries(one).map(([name, count]) => [name, count * requests])) };
+}

@@ -1,5 +1,6 @@
 import type { AgentHook } from "./agent-hook.ts";
 import type { NamedFile } from "./list-named-files.ts";
+import type { Usage } from "../usage.ts";
 
 /** A configured agent, as budgie offers it. */
 export type Agent = {
@@ -44,6 +45,8 @@ export type AgentProgram = {
   readonly image?: string | undefined;
   /** The answer when it asks for permission to use a tool */
   readonly permission: "allow" | "deny";
+  /** The basis of the tokens in its answer to a prompt; default that of a known program */
+  readonly tokenBasis?: Usage["basis"] | undefined;
 };
 
 /** An agent that runs elsewhere, and is called over A2A. */

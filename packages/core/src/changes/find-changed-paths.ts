@@ -1,5 +1,5 @@
 import { fstatSync, type Stats } from "node:fs";
-import { hasLocalClock, isSince } from "./note-time.ts";
+import { hasLocalClock, isSince } from "./files/note-time.ts";
 import { ROOT, toPathKey, type FolderPath } from "../walk/folder-path.ts";
 import { statEntries } from "../walk/stat-entries.ts";
 import { walkWorkspace, type Next, type VisitedFolder, type WalkBounds } from "../walk/walk-workspace.ts";

@@ -3,6 +3,7 @@ import { parseCountedJson } from "../bounds/parse-bounded-json.ts";
 import { constants } from "node:fs";
 import { lstat, open, readlink } from "node:fs/promises";
 import type { Stats } from "node:fs";
+import type { ChangeKind } from "../changed-files.ts";
 
 /** The state of a path. A difference between two means that the path changed in between. */
 export type Fingerprint = {
@@ -13,6 +14,8 @@ export type Fingerprint = {
   /** Size and times of a file */
   readonly state: string;
   readonly ctimeMs: number;
+  /** Size of a file in bytes */
+  readonly size?: number;
 };
 
 /** The bytes and files that may still be read, and the values of JSON that may still be parsed. */
@@ -38,7 +41,7 @@ export async function readFingerprint(
     const what = `${found.mode & constants.S_IFMT} ${(found.mode & 0o7777).toString(8)}`;
     if (!found.isFile()) return { what, hash: undefined, state: "", ctimeMs };
     const hash = await hashFile(path, found, { budget, toText });
-    return { what, hash, state: `${found.size} ${found.mtimeMs} ${ctimeMs}`, ctimeMs };
+    return { what, hash, state: `${found.size} ${found.mtimeMs} ${ctimeMs}`, ctimeMs, size: found.size };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const isGone = code === "ENOENT" || code === "ENOTDIR";
@@ -52,6 +55,14 @@ export function isSameFingerprint(one: Fingerprint | undefined, other: Fingerpri
   if (one.what !== other.what) return false;
   const isRead = one.hash !== undefined && other.hash !== undefined;
   return isRead ? one.hash === other.hash : one.state === other.state;
+}
+
+/** Finds the kind of the change between two fingerprints that differ. */
+export function findChangeKind(before: Fingerprint | undefined, after: Fingerprint | undefined): ChangeKind {
+  if (after === undefined) return "removed";
+  if (after.what.startsWith("link ")) return "link";
+  if (before === undefined) return "created";
+  return before.hash !== undefined && before.hash === after.hash ? "mode" : "changed";
 }
 
 /** Reads a plain file of at most 1 MiB; `undefined` if it is another kind of file, or larger. */

@@ -1,6 +1,7 @@
 import { fstatSync, type Stats } from "node:fs";
 import { readlink } from "node:fs/promises";
-import { hasLocalClock, isSince } from "./note-time.ts";
+import type { LookedSince } from "./files/file-search.ts";
+import { hasLocalClock, isSince } from "./files/note-time.ts";
 import { ROOT, toPathKey } from "../walk/folder-path.ts";
 import { pathIn, type FolderHandle } from "../walk/open-folder.ts";
 import { statEntries } from "../walk/stat-entries.ts";
@@ -9,8 +10,8 @@ import { leadsOutside } from "./leads-outside.ts";
 
 /** A search for entries of this turn that are dangerous because of their kind, not their name. */
 export type RiskyEntries = {
-  /** Looks at entries of a folder; the root comes first */
-  readonly look: (folder: VisitedFolder, entries: readonly Entry[]) => Promise<void>;
+  /** Looks at entries of a folder, and returns their stats; the root comes first */
+  readonly look: (folder: VisitedFolder, entries: readonly Entry[]) => Promise<LookedSince>;
   /** Returns true if a file's time is from this turn; `false` if that is unknown */
   readonly isNew: (ctimeMs: number) => boolean;
   /** Setuid and setgid files */
@@ -68,6 +69,7 @@ export function createRiskyEntries(workspace: string, sinceMs: number | undefine
       for (const { name, stats } of found) if (isPrivileged(stats)) notePrivileged(folder, name, stats);
       const links = since === undefined ? [] : found.filter(({ stats }) => stats.isSymbolicLink());
       await folder.forEach(links, ({ name }) => noteLink(folder, name));
+      return { looked, sinceMs: since };
     },
   };
 }

@@ -11,6 +11,7 @@ import {
 import { GIT_EFFECTS, findEffect, type Effect } from "./effect.ts";
 import { GIT_MARKS, isGitFolder, type FolderKind, type NameKind } from "./name-kind.ts";
 import {
+  findChangeKind,
   isSameFingerprint,
   readFingerprint,
   hashContent,
@@ -20,6 +21,9 @@ import {
 } from "./fingerprint.ts";
 import { findFolderKind, createFindMeaning } from "./find-meaning.ts";
 import { findGitPaths, NO_GIT_PATHS, type GitPaths } from "./find-git-paths.ts";
+import type { FileSearch, FoundChange } from "./files/file-search.ts";
+import type { NameWatch } from "./files/name-watch.ts";
+import type { NamesBefore } from "./files/names-before.ts";
 import type { RiskyEntries } from "./risky-entries.ts";
 
 /** The files of a workspace that the host runs, each with its fingerprint. */
@@ -44,6 +48,12 @@ export type SnapshotOptions = {
   readonly suspects?: RiskyEntries | undefined;
   /** The same for the git folder outside the workspace that holds the others */
   readonly outsideSuspects?: RiskyEntries | undefined;
+  /** Notes the names in the workspace */
+  readonly names?: NamesBefore | undefined;
+  /** Watches the folders in which the host runs any file */
+  readonly nameWatch?: NameWatch | undefined;
+  /** Searches the workspace for all that changed; needs `suspects` */
+  readonly files?: FileSearch | undefined;
   readonly open?: OpenFolder | undefined;
 };
 
@@ -65,13 +75,16 @@ export async function takeSnapshot(workspace: string, options: SnapshotOptions =
     gitPaths: options.gitPaths,
     suspects: options.suspects,
     outside: undefined,
+    names: options.names,
+    nameWatch: options.nameWatch,
+    files: options.files,
   };
   await walkWorkspace(workspace, { ...createWalk(look), bounds, kind: "plain", open });
   const { gitPaths = NO_GIT_PATHS, notes, unread } = look;
   for (const outside of gitPaths.outside) {
     const timeMs = Math.max(deadline - performance.now(), 0);
     const suspects = outside === gitPaths.outside.at(-1) ? options.outsideSuspects : undefined;
-    const walk = createWalk({ ...look, outside, suspects });
+    const walk = createWalk({ ...look, outside, suspects, names: undefined, nameWatch: undefined, files: undefined });
     await walkWorkspace(outside, { ...walk, bounds: { ...bounds, timeMs }, kind: "git", open });
   }
   return { notes, unread, gitPaths };
@@ -86,7 +99,7 @@ type Look = {
   readonly suspects: RiskyEntries | undefined;
   /** The folder outside the workspace that is being read */
   readonly outside: string | undefined;
-};
+} & Pick<SnapshotOptions, "files" | "names" | "nameWatch">;
 
 type Found = { readonly entry: Entry; readonly meaning: NameKind };
 
@@ -111,6 +124,7 @@ async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promi
   const { candidates, marks } = await gather(look, folder, (name) => toMeaning(name, kind === "plain" ? "bare" : kind));
   // An agent must not switch off the other checks by making the root a bare repository.
   const own = kind === "plain" && isGitFolder(marks) ? "bare" : kind;
+  leave(look, folder, own);
   const found = candidates.map((entry): Found => ({ entry, meaning: toMeaning(nameOf(entry), own) }));
   const files = found.filter(({ entry, meaning }) => entry.type !== "folder" && FILE_KINDS.has(meaning));
   await folder.forEach(files, (file) => note({ look, folder, kind: own }, file));
@@ -126,8 +140,10 @@ async function visit(look: Look, folder: VisitedFolder, kind: FolderKind): Promi
 async function gather(look: Look, folder: VisitedFolder, toMeaning: (name: string) => NameKind) {
   const candidates: Entry[] = [];
   const marks = new Set<string>();
+  // An empty folder has no batch.
+  await showTo(look, folder, []);
   for await (const batch of folder.batches()) {
-    await look.suspects?.look(folder, batch);
+    await showTo(look, folder, batch);
     for (const entry of batch) {
       const name = nameOf(entry);
       if (GIT_MARKS.has(name)) marks.add(name);
@@ -137,6 +153,20 @@ async function gather(look: Look, folder: VisitedFolder, toMeaning: (name: strin
   }
   return { candidates, marks };
 }
+
+async function showTo({ files, names, suspects }: Look, folder: VisitedFolder, batch: readonly Entry[]): Promise<void> {
+  names?.add(folder.path, batch);
+  const stats = await suspects?.look(folder, batch);
+  if (stats !== undefined) files?.see(folder, batch, stats);
+}
+
+function leave({ files, nameWatch }: Look, folder: VisitedFolder, kind: FolderKind): void {
+  files?.leave(folder, RUN_KINDS.has(kind));
+  if (RUN_KINDS.has(kind)) nameWatch?.add(folder);
+}
+
+// The host runs any file in these.
+const RUN_KINDS: ReadonlySet<FolderKind> = new Set(["forge", "hooks", "watched"]);
 
 const FILE_KINDS: ReadonlySet<NameKind> = new Set(["git", "hooks", "named", "package", "watched"]);
 
@@ -168,7 +198,7 @@ function toKey({ outside }: Look, path: string): string {
 }
 
 /** A path that was added, removed or changed, and its effect on the host. */
-export type Change = { readonly path: string; readonly effect: Effect };
+export type Change = FoundChange & { readonly effect: Effect };
 
 /**
  * Lists the differences between two snapshots, in paths that both could read. Changes that affect git come first, the most dangerous at the
@@ -181,12 +211,17 @@ export function compareSnapshots(before: Snapshot, after: Snapshot): readonly Ch
     .filter((path) => !isSameFingerprint(before.notes.get(path)?.fingerprint, after.notes.get(path)?.fingerprint))
     .filter((path) => (before.notes.has(path) || !mayHaveBeen(path)) && (after.notes.has(path) || !mayBe(path)))
     .toSorted()
-    .map((path) => ({ path, effect: (after.notes.get(path) ?? before.notes.get(path))?.effect ?? "plain" }))
+    .map((path) => toChange(path, before.notes.get(path), after.notes.get(path)))
     .toSorted((one, other) => rankOf(one.effect) - rankOf(other.effect));
 }
 
+function toChange(path: string, before: Note | undefined, after: Note | undefined): Change {
+  const kind = findChangeKind(before?.fingerprint, after?.fingerprint);
+  return { path, effect: (after ?? before)?.effect ?? "plain", kind, size: after?.fingerprint.size };
+}
+
 /** Creates a function that returns true for paths that may be missing only because the snapshot could not read them. */
-function createIsDoubtful({ unread }: Snapshot): (path: string) => boolean {
+export function createIsDoubtful({ unread }: Snapshot): (path: string) => boolean {
   const folders = new Map<string, boolean>();
 
   function isInUnread(path: string): boolean {
@@ -206,4 +241,13 @@ function createIsDoubtful({ unread }: Snapshot): (path: string) => boolean {
 function rankOf(effect: Effect): number {
   const rank = GIT_EFFECTS.indexOf(effect);
   return rank === -1 ? GIT_EFFECTS.length : rank;
+}
+
+/** Lists paths of which names were seen in between that are not there, or are as they were. */
+export function listPassing(before: Snapshot, after: Snapshot, seen: ReadonlySet<string>): readonly FoundChange[] {
+  return [...seen].flatMap((path): readonly FoundChange[] => {
+    const [then, now] = [before.notes.get(path)?.fingerprint, after.notes.get(path)?.fingerprint];
+    if (then === undefined && now === undefined) return [{ path, kind: "came-and-went" }];
+    return isSameFingerprint(then, now) ? [{ path, kind: "changed", size: now?.size }] : [];
+  });
 }

@@ -1,8 +1,20 @@
-import { noteTime, type NotedTime } from "./note-time.ts";
+import type { ChangedFiles } from "../changed-files.ts";
+import { buildChangedFiles } from "./build-changed-files.ts";
+import { createFileSearch } from "./files/file-search.ts";
+import { createNameWatch } from "./files/name-watch.ts";
+import { createNamesBefore } from "./files/names-before.ts";
+import { noteTime, type NotedTime } from "./files/note-time.ts";
 import { formatCount } from "../text/truncate-text.ts";
 import type { OpenFolder } from "../walk/open-folder.ts";
 import { formatPath } from "../walk/format-path.ts";
-import { type Change, compareSnapshots, type Snapshot, takeSnapshot } from "./snapshot.ts";
+import {
+  type Change,
+  compareSnapshots,
+  createIsDoubtful,
+  listPassing,
+  type Snapshot,
+  takeSnapshot,
+} from "./snapshot.ts";
 import { GIT_EFFECTS, explainEffect } from "./effect.ts";
 import { createRiskyEntries, type Listed, type Outward, type Privileged } from "./risky-entries.ts";
 
@@ -16,6 +28,8 @@ type ExecutableChanges = {
   readonly warnings: readonly string[];
   /** The workspace's present state, for a later watch to compare with; left out if the workspace is not watched */
   readonly state?: ExecutableState | undefined;
+  /** All changed files, the executable ones at the top; left out if the workspace is not watched */
+  readonly files?: ChangedFiles | undefined;
 };
 
 /** The state of a workspace at the end of a watch. */
@@ -38,7 +52,8 @@ export type WatchDirectory = (directory: string, open?: undefined, last?: Execut
 /** Begins to watch a workspace. Given the state at the end of the last watch, it also finds the changes since then. `open` is for tests. */
 export function watchExecutablePaths(directory: string, open?: OpenFolder, last?: ExecutableState): ExecutableWatch {
   const time = last?.time ?? noteTime();
-  const taking = takeSnapshot(directory, { open, gitPaths: last?.snapshot.gitPaths });
+  const [names, nameWatch] = [createNamesBefore(), createNameWatch()];
+  const taking = takeSnapshot(directory, { open, gitPaths: last?.snapshot.gitPaths, names, nameWatch });
   return {
     ready: Promise.all([taking, time.ready]),
     async findChanges() {
@@ -47,7 +62,10 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder, last?
       const endTime = noteTime();
       const outside = before.gitPaths.outside.at(-1);
       const outsideSuspects = outside === undefined ? undefined : createRiskyEntries(outside, time.toSinceMs());
-      const after = await takeSnapshot(directory, { gitPaths: before.gitPaths, suspects, outsideSuspects, open });
+      names.forget(before.unread.keys());
+      const files = createFileSearch(names);
+      const { gitPaths } = before;
+      const after = await takeSnapshot(directory, { gitPaths, suspects, outsideSuspects, files, open });
       const earlier = last === undefined ? [] : compareSnapshots(last.snapshot, before);
       const changes = joinChanges(compareSnapshots(before, after), earlier);
       const outward = joinListed(suspects.outward, outsideSuspects?.outward, outside);
@@ -71,6 +89,14 @@ export function watchExecutablePaths(directory: string, open?: OpenFolder, last?
           ...warnOfMany(changes.length + privileged.count),
         ],
         state: { snapshot: after, time: endTime },
+        files: buildChangedFiles(files.finish(createIsDoubtful(after)), {
+          flagged: [
+            ...changes,
+            ...listPassing(before, after, nameWatch.stop()),
+            ...[...privileged.first, ...outward.first].map(({ path }) => ({ path })),
+          ],
+          unread: after.unread,
+        }),
       };
     },
   };

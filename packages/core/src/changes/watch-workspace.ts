@@ -1,5 +1,5 @@
 import { findChangedPaths } from "./find-changed-paths.ts";
-import { noteTime } from "./note-time.ts";
+import { noteTime } from "./files/note-time.ts";
 import { formatPath } from "../walk/format-path.ts";
 import type { WalkBounds } from "../walk/walk-workspace.ts";
 

@@ -57,19 +57,30 @@ export async function readBounded(stream: Readable, options: BoundedOptions): Pr
   return { text, bytes, truncated: leftOut > 0, file: path };
 }
 
+/** The most bytes of an agent's output that are kept for a person: in memory while it runs, and in the run log if that is asked for. */
+export const TRANSCRIPT_BYTES = 256 * 1024;
+
 /** A buffer of the last bytes of a stream. */
-export type Tail = { add(chunk: Buffer): void; chunks(): readonly Buffer[]; bytes(): number };
+export type Tail = {
+  add(chunk: Buffer): void;
+  chunks(): readonly Buffer[];
+  bytes(): number;
+  /** Returns the bytes as text, after a line that counts the discarded ones */
+  text(): string;
+};
 
 /** Creates a buffer that keeps the last bytes. */
 export function createTail(maxBytes: number): Tail {
   let chunks: Buffer[] = [];
   let total = 0;
+  let seen = 0;
   const kept = (): Buffer => Buffer.concat(chunks).subarray(-maxBytes);
   return {
     add(chunk) {
       if (chunk.length === 0) return;
       addPiece(chunks, chunk);
       total += chunk.length;
+      seen += chunk.length;
       // Truncates now and then, so that many small chunks cost no more than a few large ones.
       if (total <= 2 * maxBytes) return;
       chunks = [Buffer.from(kept())];
@@ -77,6 +88,11 @@ export function createTail(maxBytes: number): Tail {
     },
     chunks: () => (total <= maxBytes ? chunks : [kept()]),
     bytes: () => Math.min(total, maxBytes),
+    text() {
+      const dropped = seen - Math.min(total, maxBytes);
+      const text = kept().toString("utf8");
+      return dropped === 0 ? text : `[budgie: ${dropped} bytes before this are not kept]\n${text}`;
+    },
   };
 }
 

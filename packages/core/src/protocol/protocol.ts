@@ -1,5 +1,4 @@
 import type { Agent } from "../agents/agent.ts";
-import type { Usage } from "../runs/run-log.ts";
 import type { AgentProcess, Exit, RunnerSession } from "../runner/runner.ts";
 import type { TurnEvents } from "./turn-events.ts";
 
@@ -38,8 +37,6 @@ export type ProtocolAnswer = {
   readonly exit: Exit;
   /** The tools that the agent requested and was denied */
   readonly denied: readonly string[];
-  /** The cost; left out if the program did not report it */
-  readonly usage?: Usage | undefined;
   /** The warnings about the answer, one sentence each */
   readonly warnings: readonly string[];
   /** The process if it can stand by for the session's next turn; left out if it has ended */

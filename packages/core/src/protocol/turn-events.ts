@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import type { EgressReport } from "../egress.ts";
 import type { McpCall } from "../runs/run-log.ts";
 import type { Exit } from "../runner/runner.ts";
+import type { UsageReport } from "../usage.ts";
 
 /** The phase of a turn. */
 export type Phase =
@@ -42,8 +43,12 @@ type Events = {
   readonly activity: [text: string];
   /** Each second of a running turn: the network access since the last event */
   readonly egress: [since: EgressReport];
+  /** The agent used a tool: its name, or the kind that its program gives it */
+  readonly tool: [name: string];
   /** A call of a tool of an MCP server that budgie runs has ended */
   readonly mcpCall: [call: McpCall];
+  /** The attempt has cost this so far, as its program says; a later report replaces an earlier one */
+  readonly usage: [report: UsageReport];
   /** The process that the turn started last has ended */
   readonly exit: [exit: Exit];
 };

@@ -70,7 +70,8 @@ function toRunning(run: BegunRun): Run {
   };
 }
 
-function toFinished({ answer, ...run }: FinishedRun): Run {
+function toFinished({ answer, ...finished }: FinishedRun): Run {
+  const { transcript: _, ...run } = finished;
   return { ...run, answerBytes: answer === undefined ? undefined : Buffer.byteLength(answer), delivered: false };
 }
 

@@ -1,8 +1,10 @@
+import type { ChangedFiles } from "../changed-files.ts";
 import type { ErrorCode, OtherRun, ProjectImageReport } from "../errors.ts";
 import type { EgressMode, EgressReport } from "../egress.ts";
 import type { Isolation } from "../owners/owner-record.ts";
 import type { Access } from "../policy/policy.ts";
 import type { Exit } from "../runner/runner.ts";
+import type { Usage } from "../usage.ts";
 import type { UndeliveredAnswers } from "./undelivered-answers.ts";
 
 /** The facts about a turn when it begins. */
@@ -18,6 +20,8 @@ export type BegunRun = {
   readonly promptBytes: number;
   /** The directory of the call, with symlinks resolved; left out by older budgies */
   readonly directory?: string | undefined;
+  /** The name that the caller gave itself, on one line; left out by older budgies */
+  readonly client?: string | undefined;
 };
 
 /** The facts about a turn when it has ended. */
@@ -30,6 +34,8 @@ export type FinishedRun = BegunRun & {
   /** True if the agent exceeded its time limit, whatever the outcome */
   readonly timedOut: boolean;
   readonly answer: string | undefined;
+  /** The end of what the agent printed; left out unless the log keeps transcripts */
+  readonly transcript?: string | undefined;
   readonly retried: boolean;
   /** The error's message; `undefined` if the turn was answered */
   readonly error: string | undefined;
@@ -48,13 +54,32 @@ export type FinishedRun = BegunRun & {
 export type RunFacts = {
   /** The access to the directory, and the mode of egress; left out without a sandbox */
   readonly access?: { readonly workspace: Access["workspace"]; readonly egress: EgressMode } | undefined;
+  /** Its sandbox, once a process was started in one */
+  readonly sandbox?: SandboxFacts | undefined;
+  /** The most time that its agent had */
+  readonly timeoutMs?: number | undefined;
   readonly image?: ProjectImageReport | undefined;
   /** The changed files that the host runs by itself, as the caller got them */
   readonly changedExecutablePaths: readonly string[];
+  /** All changed files that were seen; left out if the directory was not watched, or by older budgies */
+  readonly changedFiles?: ChangedFiles | undefined;
+  /** The tools that the agent used, as its program names them; left out if it named none */
+  readonly tools?: readonly ToolCount[] | undefined;
   /** The tools that the agent requested and was denied */
   readonly denied: readonly string[];
   readonly warnings: readonly string[];
 };
+
+/** The image that a turn ran in, and the login that it got. */
+export type SandboxFacts = {
+  /** A name or an id */
+  readonly image?: string | undefined;
+  /** The mode of the login, such as `access-token`; left out if its program needs none of budgie's */
+  readonly credentials?: string | undefined;
+};
+
+/** The number of uses of a tool. */
+export type ToolCount = { readonly name: string; readonly count: number };
 
 /** A call of an MCP server's tool, without its arguments and result. */
 export type McpCall = {
@@ -65,19 +90,8 @@ export type McpCall = {
   readonly outcome: "done" | "failed" | ErrorCode;
 };
 
-/** The cost of a turn, as far as its program reports it; at least one figure. */
-export type Usage = {
-  readonly credits?: number | undefined;
-  /** Tokens, which some programs count over the whole session */
-  readonly inputTokens?: number | undefined;
-  readonly outputTokens?: number | undefined;
-  readonly totalTokens?: number | undefined;
-  /** The cost of the session so far */
-  readonly sessionCost?: { readonly amount: number; readonly currency: string } | undefined;
-};
-
 /** A turn in the log, without its prompt. */
-export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome"> & {
+export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome" | "transcript"> & {
   /** `undefined` for a running or lost run */
   readonly endedMs: number | undefined;
   /** `lost`: the budgie that ran it ended before the turn did */
@@ -108,6 +122,8 @@ export type UndeliveredQuery = {
 
 /** The log of turns. No function rejects: a turn does not fail because it could not be recorded. */
 export type RunLog = {
+  /** True if it keeps transcripts; default false */
+  readonly keepsTranscripts?: boolean;
   /** Records the start of a turn, or updates what is known about it. */
   readonly begin: (run: BegunRun) => Promise<void>;
   /** Resolves when the turn and its answer are recorded. */

@@ -1,6 +1,7 @@
 import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
 import type { WorkspacePath } from "../runner/runner.ts";
 import type { SessionId } from "../runner/session-id.ts";
+import type { UsageTotals } from "../usage.ts";
 
 /** The persistent table of sessions and their current owners. */
 export type SessionRegister = {
@@ -32,5 +33,7 @@ export type RegisterEntry = {
   readonly keepMs: number | undefined;
   /** `run`: begun by `budgie run`, and not by a server */
   readonly origin?: "run" | undefined;
+  /** The last totals of its program; `undefined` if nobody knows, as for a session of an older budgie */
+  readonly totals?: UsageTotals | undefined;
   readonly owner: OwnerRecord;
 };

@@ -56,12 +56,13 @@ export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Ru
     directory,
     id,
     isolation,
+    totals,
     usedMs,
     workspacePath,
   }: SavedFacts & Pick<Session, "id">): Promise<void> {
     if (keeping === undefined) return;
     const { keepMs, origin, owner, register } = keeping;
-    const facts = { id, agent, directory, isolation, begun, createdMs, usedMs, workspacePath, keepMs, origin };
+    const facts = { id, agent, directory, isolation, begun, createdMs, usedMs, workspacePath, totals, keepMs, origin };
     await register.save({ ...facts, owner: owner.record });
   }
 
@@ -76,7 +77,7 @@ export function createSessionStore(runner: Runner, keeping?: Keeping, remote: Ru
     const id = (await place.ahead?.take()) ?? createSessionId();
     const now = Date.now();
     const { isolation } = place;
-    const facts = { agent, directory, isolation, workspacePath, begun: false, createdMs: now, usedMs: now };
+    const facts = { agent, directory, isolation, workspacePath, begun: false, createdMs: now, usedMs: now, totals: {} };
     const home = await place.openSession(id);
     await note({ ...facts, id });
     return add(home, facts);

@@ -1,12 +1,13 @@
 import { BudgieError } from "../errors.ts";
 import type { RunnerSession } from "../runner/runner.ts";
 import type { SessionId } from "../runner/session-id.ts";
+import type { UsageTotals } from "../usage.ts";
 import type { RegisterEntry } from "./session-register.ts";
 
 /** A session of this process: one conversation with one agent about one workspace. */
 export type Session = Pick<
   RegisterEntry,
-  "agent" | "createdMs" | "directory" | "id" | "isolation" | "workspacePath"
+  "agent" | "createdMs" | "directory" | "id" | "isolation" | "totals" | "workspacePath"
 > & {
   readonly home: RunnerSession;
   /** True if a process of the agent has run, so that there may be a conversation to resume */
@@ -19,6 +20,8 @@ export type Session = Pick<
   readonly inUse: <T>(turn: () => Promise<T>) => Promise<T>;
   /** Throws `SESSION_NOT_FOUND` if it was discarded. */
   readonly checkOpen: () => void;
+  /** Replaces `totals`, which `noteUse` records */
+  readonly count: (totals: UsageTotals) => void;
   /** Records that a turn has ended now. */
   readonly noteUse: () => Promise<void>;
   /** Returns the time since its last running or waiting turn, by a monotonic clock; `undefined` while there is one */
@@ -30,7 +33,7 @@ export type Session = Pick<
 /** The facts about a session before it is opened. */
 export type SavedFacts = Pick<
   RegisterEntry,
-  "agent" | "begun" | "createdMs" | "directory" | "isolation" | "usedMs" | "workspacePath"
+  "agent" | "begun" | "createdMs" | "directory" | "isolation" | "totals" | "usedMs" | "workspacePath"
 >;
 
 type Registrar = {
@@ -68,6 +71,9 @@ export function createSession(home: RunnerSession, facts: SavedFacts, { isOpen, 
     inUse: counted,
     checkOpen() {
       if (!isOpen(id)) throw sessionNotFound(id);
+    },
+    count(totals: UsageTotals) {
+      session.totals = totals;
     },
     async noteUse() {
       session.usedMs = Date.now();

@@ -38,6 +38,8 @@ export type Provided = {
   readonly services?: Command["services"];
   /** The variables of the agent's command that its processes do not get; default none */
   readonly withheld?: readonly string[] | undefined;
+  /** The mode of the login in a sandbox, for the run log; default unknown */
+  readonly credentials?: string | undefined;
   /** True if its processes get only the part of a login that ends by itself; default false */
   readonly isShortLogin?: boolean | undefined;
 };

@@ -5,8 +5,9 @@ import type { Isolation } from "../owners/owner-record.ts";
 import type { OfferedServers, Protocol, ProtocolAnswer } from "../protocol/protocol.ts";
 import { TurnEvents, type Phase } from "../protocol/turn-events.ts";
 import type { AgentProcess, DiskReport, Runner } from "../runner/runner.ts";
-import type { Usage } from "../runs/run-log.ts";
+import type { SandboxFacts } from "../runs/run-log.ts";
 import type { Session } from "../sessions/session.ts";
+import { sanitizeText } from "../text/sanitize-text.ts";
 import type { EgressTally } from "./egress-tally.ts";
 import type { CheckedRequest, TurnRequest } from "./turn-request.ts";
 
@@ -24,8 +25,6 @@ export type Reply = TurnReport & {
   readonly denied: readonly string[];
   /** The turn's disk use; `undefined` if it cannot be measured */
   readonly disk: DiskReport | undefined;
-  /** The turn's cost; `undefined` if the agent program did not report it */
-  readonly usage: Usage | undefined;
 };
 
 /** The ways to follow, change and cancel a turn. */
@@ -34,6 +33,8 @@ export type TurnHooks = {
   readonly runId?: string | undefined;
   /** Cancels the turn in any phase */
   readonly signal?: AbortSignal | undefined;
+  /** The name that the caller gave itself; default none */
+  readonly client?: string | undefined;
   /** Tells what happens during the turn */
   readonly events?: TurnEvents | undefined;
   /** The caller's own steps, which come before the request is checked; default none */
@@ -58,6 +59,8 @@ export class Turn {
   readonly id: string;
   readonly events: TurnEvents;
   readonly callerSteps: readonly Step[];
+  /** The name that the caller gave itself, on one line of at most 100 characters */
+  readonly client: string | undefined;
   /** The call as it was made. A step before `checkRequest` may choose another session */
   asked: TurnRequest;
   signal: AbortSignal | undefined;
@@ -74,6 +77,8 @@ export class Turn {
   session!: Session;
   /** Set by `findGit`: the git of a worktree or submodule */
   git: GitAccess = {};
+  /** Set by `askAgent`, once a process of the agent is started in a sandbox */
+  sandbox: SandboxFacts | undefined;
   /** Set by `countUse` */
   tally!: EgressTally;
   /** Set by `countUse`, for a turn that was answered */
@@ -94,7 +99,9 @@ export class Turn {
   #phase: Phase["phase"] | undefined;
   #sinceMs = 0;
 
-  constructor(asked: TurnRequest, { events = new TurnEvents(), runId = randomUUID(), signal, steps = [] }: TurnHooks) {
+  constructor(asked: TurnRequest, hooks: TurnHooks) {
+    const { client, events = new TurnEvents(), runId = randomUUID(), signal, steps = [] } = hooks;
+    this.client = client === undefined ? undefined : toName(client);
     this.id = runId;
     this.asked = asked;
     this.signal = signal;
@@ -134,4 +141,14 @@ export class Turn {
   warn(...warnings: readonly string[]): void {
     this.report.warnings = [...(this.report.warnings ?? []), ...warnings];
   }
+}
+
+const LONGEST_NAME = 100;
+
+/** Returns a name on one line, since anyone may have chosen it. */
+function toName(text: string): string | undefined {
+  const line = sanitizeText(text.slice(0, 2 * LONGEST_NAME))
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return line === "" ? undefined : line.slice(0, LONGEST_NAME);
 }

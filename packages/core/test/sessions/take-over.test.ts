@@ -12,12 +12,13 @@ type State = "own" | "live" | "dead" | "foreign";
 
 describe("a kept session of another process", () => {
   it("is taken over once, with its conversation, by any number of simultaneous calls", async () => {
-    const { store, register, session } = await createKept();
+    const totals = { totalTokens: 5 };
+    const { store, register, session } = await createKept({ over: { totals } });
 
     const [one, other] = await Promise.all([store.find(session.id, ABOUT), store.find(session.id, ABOUT)]);
 
     expect(one).toBe(other);
-    expect(one).toMatchObject({ ...ABOUT, id: session.id, begun: true, createdMs: session.createdMs });
+    expect(one).toMatchObject({ ...ABOUT, id: session.id, begun: true, createdMs: session.createdMs, totals });
     expect(register.passes).toEqual([[session.id, "theirs", "mine"]]);
     expect(await register.find(session.id)).toMatchObject({ owner: { instance: "mine" }, keepMs: DAY_MS });
   });
@@ -81,7 +82,7 @@ describe("a kept session of another process", () => {
 });
 
 describe("the register entry of a session", () => {
-  it("records that it exists, that its agent has run, and when its last turn ended", async () => {
+  it("records that it exists, that its agent has run, its totals, and when its last turn ended", async () => {
     const { store, register } = await createKept();
     const opened = await store.open(ABOUT);
     const atFirst = await register.find(opened.id);
@@ -89,6 +90,7 @@ describe("the register entry of a session", () => {
     const begun = await register.find(opened.id);
     await new Promise((wake) => setTimeout(wake, 5));
 
+    opened.count({ totalTokens: 9 });
     await opened.noteUse();
 
     const used = await register.find(opened.id);
@@ -101,6 +103,7 @@ describe("the register entry of a session", () => {
     });
     expect(begun).toMatchObject({ begun: true, usedMs: atFirst?.usedMs });
     expect(used?.usedMs).toBeGreaterThan(atFirst?.usedMs ?? 0);
+    expect([atFirst?.totals, used?.totals]).toEqual([{}, { totalTokens: 9 }]);
   });
 
   it("is removed when the session is discarded, and the session cannot be resumed", async () => {

@@ -88,11 +88,11 @@ export function buildProgram(agent: Agent, directory: string, { sandbox }: Pick<
   // Without a sandbox the program has the user's own home.
   const home = sandbox ? listHomeFiles(agent, directory) : undefined;
   if (program === undefined) throw new TypeError(`The agent "${name}" has no program.`);
-  const { argv: own, image, permission, sandboxArgs = [] } = program;
+  const { argv: own, image, permission, sandboxArgs = [], tokenBasis } = program;
   // The paths of all programs: this one may read the settings of others, and has a preset of budgie's or not.
   const hidden = ALL_HIDDEN_PATHS;
   const argv: Command["argv"] = sandbox ? [...own, ...sandboxArgs] : own;
-  return { command: { argv, env: {}, projections: [], hidden, home, image }, permission, model };
+  return { command: { argv, env: {}, projections: [], hidden, home, image }, permission, model, tokenBasis };
 }
 
 /** Returns the models. An agent's own file takes precedence over the default model, and `--model` over the file. */

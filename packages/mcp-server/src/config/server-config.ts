@@ -64,6 +64,7 @@ export type ServerConfig = NamingOptions &
     readonly stickySessions: boolean;
     readonly sessionTtlMs: number;
     readonly keepAnswers: boolean;
+    readonly keepTranscripts: boolean;
     readonly retention: Retention;
     /** 0 disables the sweep */
     readonly sweepEveryMs: number;

@@ -1,5 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
-import { createTail } from "@budgie/core/protocol";
+import { createTail, TRANSCRIPT_BYTES } from "@budgie/core/protocol";
 
 /** The output of an agent, as far as it is kept. */
 export type RunOutput = {
@@ -10,27 +10,18 @@ export type RunOutput = {
   readonly follow: (onText: (text: string) => void) => () => void;
 };
 
-// A run's output is kept in memory for as long as it runs.
-const KEPT_BYTES = 256 * 1024;
-
 /** Creates the output of a run, which is empty at first. */
 export function createRunOutput(): RunOutput {
   const followers = new Set<RunOutput["add"]>();
   // Bytes, since strings of a gigabyte of output would grow the heap.
-  const tail = createTail(KEPT_BYTES);
-  let bytes = 0;
+  const tail = createTail(TRANSCRIPT_BYTES);
 
   return {
     add(chunk, stream) {
       tail.add(chunk);
-      bytes += chunk.length;
       for (const onChunk of followers) onChunk(chunk, stream);
     },
-    text() {
-      const kept = Buffer.concat(tail.chunks()).toString("utf8");
-      const dropped = bytes - tail.bytes();
-      return dropped === 0 ? kept : `[budgie: ${dropped} bytes before this are not kept]\n${kept}`;
-    },
+    text: () => tail.text(),
     follow(onText) {
       const decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
       const onChunk: RunOutput["add"] = (chunk, stream) => {

@@ -77,13 +77,13 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const first = loadTools(config, { ...host, report });
   const catalog = createAgentCatalog(catalogOptions(first, config, { ...host, report }));
 
-  const { keepAnswers, retention, stateDir } = config;
+  const { keepAnswers, keepTranscripts, retention, stateDir } = config;
   const register = createSessionRegister({ stateDir, report: host.report });
   if (config.keepSessions) await register.check();
   const keepMs = config.keepSessions ? config.sessionTtlMs : undefined;
   const elsewhere = await openRemote(config, owner, runner);
   const sessions = createSessionStore(runner, { register, owner, keepMs, origin }, elsewhere);
-  const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
+  const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, keepTranscripts, retention });
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
   const findFlags = createFindKiroFlags({ runner, binary: config.kiroBinary, stateDir });
@@ -104,7 +104,8 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     nesting,
     providedFor(agent, directory) {
       const provided = findProvided(config, { agent, directory, env: host.env });
-      return provideImage({ ...provided, env: { ...identity, ...provided.env } }, directory, config);
+      const { credentials } = config;
+      return provideImage({ ...provided, credentials, env: { ...identity, ...provided.env } }, directory, config);
     },
     retry: config.retry,
     briefs: config.sandboxBriefing,
@@ -162,7 +163,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
 
   function runTurnOf(client: () => string | undefined): RunTurn {
     const follow = liveRuns.follow(client);
-    return (asked, hooks) => runTurn(asked, { ...hooks, steps: [...(hooks?.steps ?? []), follow] });
+    return (asked, hooks) => runTurn(asked, { ...hooks, client: client(), steps: [...(hooks?.steps ?? []), follow] });
   }
 
   return { catalog, prepare, runTurn: runTurnOf, runLog, register, sessions, sweeper, nesting, close };

@@ -1,5 +1,6 @@
 import { BudgieError, formatOption, type Agent } from "@budgie/core";
 import type { Protocol, ProtocolTurn } from "@budgie/core/protocol";
+import type { TokenFigures } from "@budgie/core/runs";
 import { formatDuration } from "@budgie/core/text";
 import type { A2aServer } from "./wire/a2a-server.ts";
 import { createAnswer, type Answer } from "./turn/answer.ts";
@@ -131,6 +132,7 @@ function createListeners({ events }: ProtocolTurn) {
   return {
     onText: (text: string) => void events.emit("output", Buffer.from(text), "stdout"),
     onActivity: (activity: string) => void events.emit("activity", activity),
+    onUsage: (tokens: TokenFigures) => void events.emit("usage", { basis: "request", ...tokens }),
   };
 }
 

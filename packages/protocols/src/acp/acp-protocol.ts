@@ -165,14 +165,14 @@ function listWarnings(stopReason: string, answer: Answer, { oomKilled }: Exit): 
 type Ended = Answered & Pick<ProtocolAnswer, "denied" | "exit" | "warnings"> & { readonly turn: ProtocolTurn };
 
 /** Returns the answer. Throws `AGENT_FAILED` if the model refused the prompt, or the answer is empty. */
-function buildAnswer({ answer, denied, exit, stopReason, turn, usage, warnings }: Ended): ProtocolAnswer {
+function buildAnswer({ answer, denied, exit, stopReason, turn, warnings }: Ended): ProtocolAnswer {
   const response = answer.text().trim();
   const { name } = turn.agent;
   if (stopReason === "refusal") {
     const message = `The model of the agent "${name}" refused the prompt. Ask for something else.`;
     throw new BudgieError("AGENT_FAILED", message, { report: { response: response === "" ? undefined : response } });
   }
-  if (response !== "") return { response, file: undefined, exit, denied, usage, warnings };
+  if (response !== "") return { response, file: undefined, exit, denied, warnings };
   const tools = denied.length === 0 ? "" : ` It was refused these tools: ${denied.join(", ")}.`;
   throw new BudgieError(
     "AGENT_FAILED",

@@ -1,6 +1,6 @@
 import { methods } from "@agentclientprotocol/sdk";
 import { z } from "zod";
-import type { ProtocolAnswer, ProtocolTurn } from "@budgie/core/protocol";
+import type { ProtocolTurn } from "@budgie/core/protocol";
 import { createActivityThrottle } from "./answer/activity-throttle.ts";
 import { createAnswer, type Answer } from "./answer/answer.ts";
 import type { AcpProgram } from "./conversation/acp-program.ts";
@@ -35,7 +35,13 @@ export type Working = {
 };
 
 /** The answer to a prompt, and the reason why the turn ended. */
-export type Answered = Pick<ProtocolAnswer, "usage"> & { readonly answer: Answer; readonly stopReason: string };
+export type Answered = { readonly answer: Answer; readonly stopReason: string };
+
+const promptAnswer = z.object({
+  stopReason: z.string(),
+  usage: z.unknown().optional(),
+  _meta: z.unknown().optional(),
+});
 
 /** Sends the prompt, and resolves when the agent ends its turn. Asks the agent to cancel a turn before stopping it. */
 export async function sendPrompt(working: Working): Promise<Answered> {
@@ -52,24 +58,32 @@ export async function sendPrompt(working: Working): Promise<Answered> {
     sessionId,
     onText: (text) => turn.events.emit("output", Buffer.from(text), "stdout"),
     onActivity: throttle.add,
+    onTool: (kind) => turn.events.emit("tool", kind),
+    onUsage: (report) => turn.events.emit("usage", report),
+    program: opened.conversation.program,
+    model: program.model,
+    basis: program.tokenBasis,
   });
   const mode = watchMode({ agent: turn.agent.name, permission: program.permission, signal: turn.signal });
   connection.onUpdate(mode.follow(answer.add));
   // NUL means nothing to a model.
   const content = [{ type: "text", text: turn.prompt.replaceAll("\0", "") }];
   try {
-    const expected = { answer: z.object({ stopReason: z.string(), usage: z.unknown().optional() }) };
+    const expected = { answer: promptAnswer };
     const params = { sessionId, prompt: content, ...promptMeta(program.kiro) };
     const response = connection.request(methods.agent.session.prompt, params, expected);
     // Marks a rejection as handled, since a turn that ends early does not await it.
-    const ended = response.then(onEnd);
+    const ended = response.then(async (given) => {
+      answer.end(given);
+      await onEnd();
+    });
     ended.catch(() => undefined);
     const ending = await firstOf(ended, createEarlyEnd(working, mode.signal), deadline - performance.now());
     if (isV3(program) && ending !== "timeout") refuseRefused(connection, turn.agent.name);
     if (ending === undefined) {
       await ended.then(mode.check);
-      const { stopReason, usage } = await response;
-      return { answer, stopReason, usage: answer.toUsage(usage) };
+      const { stopReason } = await response;
+      return { answer, stopReason };
     }
     permissions.cancel();
     connection.notify(methods.agent.session.cancel, { sessionId });

@@ -33,6 +33,15 @@ export function listDeniedTools(stdout: string, stderr: string): readonly string
   return named.length === 0 && unnamed ? ["unknown"] : shorten(named);
 }
 
+const USED = /\(using tool: ([\w.@/-]{1,100})[,)]/g;
+const MAX_USES = 1000;
+
+/** Lists the tools that Kiro says it used, each as often as it did. */
+export function listUsedTools(stdout: string): readonly string[] {
+  const uses = [...withoutTerminalCodes(stdout).matchAll(USED)].slice(0, MAX_USES);
+  return uses.map(([, tool = ""]) => Buffer.from(tool).toString());
+}
+
 function shorten(tools: readonly string[]): readonly string[] {
   // A slice of a text keeps all of the text in memory, and results are kept for some time.
   return [...new Set(tools)].slice(0, MAX_DENIED).map((tool) => Buffer.from(tool.slice(0, MAX_TOOL_LENGTH)).toString());

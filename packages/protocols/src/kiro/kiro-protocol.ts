@@ -24,7 +24,7 @@ import {
 } from "./build-kiro-command.ts";
 import { findFlagsFor, type FindKiroFlags } from "./help/kiro-flags.ts";
 import { findKiroFailure, waitsForLogin } from "./find-kiro-failure.ts";
-import { extractAnswer, listDeniedTools, sumUsage } from "./kiro-output.ts";
+import { extractAnswer, listDeniedTools, listUsedTools, sumUsage } from "./kiro-output.ts";
 import { createTransportCheck, type KiroHarness } from "./transport-check.ts";
 
 export type KiroOptions = KiroModels & {
@@ -61,6 +61,7 @@ export function createKiroProtocol(options: KiroOptions): Protocol {
     await checkTransport(turn);
     const { resume, timeoutMs } = turn;
     const finished = await run(ownOptions, turn, { prompt, answerFile: paths.responseName, resume, timeoutMs });
+    tellUsage(options, turn, [finished]);
     const file = takeFileAnswer(finished);
     const failure = findKiroFailure(finished, {
       agent: turn.agent.name,
@@ -101,6 +102,7 @@ async function askAgain({
   const prompt = buildSummaryPrompt(options.prompts, paths);
   const timeoutMs = Math.max(remainingMs, 1);
   const second = await run(options, turn, { prompt, answerFile: paths.responseName, resume: true, timeoutMs });
+  tellUsage(options, turn, [finished, second]);
   const context = { agent: turn.agent.name, binary: options.binary, timeoutMs: turn.timeoutMs, answered: true };
   const failure = findKiroFailure(second, context);
   // After any other failure, the answer of the first run counts.
@@ -151,8 +153,15 @@ async function run(
   const { outputFiles } = options;
   const timed = { ...turn, timeoutMs };
   const finished = await runToEnd(timed, command, { input, answerFile, outputFiles, isStuck: waitsForLogin });
+  for (const tool of listUsedTools(finished.stdout.text)) turn.events.emit("tool", tool);
   if (options.verbose) await session.appendFile(`chat-${session.id}.txt`, formatLog(command, prompt, finished));
   return finished;
+}
+
+/** Tells what all runs together have cost, also those that failed. */
+function tellUsage(options: KiroOptions, { agent, events }: ProtocolTurn, runs: readonly Finished[]): void {
+  const usage = sumUsage(runs.map(({ stderr }) => stderr.text));
+  if (usage !== undefined) events.emit("usage", { ...usage, model: chooseModel(agent, options) });
 }
 
 type ResponsePaths = PromptPaths & { readonly responseName: string | undefined };
@@ -174,7 +183,6 @@ type Answer = Pick<ProtocolAnswer, "file" | "response" | "warnings">;
 
 function buildAnswer(runs: Runs, { warnings, ...answer }: Answer): ProtocolAnswer {
   const { exit, stderr, stdout } = runs[0];
-  const usage = sumUsage(runs.flatMap((run) => run?.stderr.text ?? []));
   const more = [
     ...(exit.oomKilled ? ["A process of the agent was killed for memory; the answer may be incomplete."] : []),
     ...(stdout.truncated ? [warnOfLongOutput(stdout)] : []),
@@ -183,7 +191,6 @@ function buildAnswer(runs: Runs, { warnings, ...answer }: Answer): ProtocolAnswe
     ...answer,
     exit,
     denied: listDeniedTools(stdout.text, stderr.text),
-    usage,
     warnings: [...warnings, ...more],
   };
 }

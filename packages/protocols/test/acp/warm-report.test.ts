@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createLeftWatch, type LeftChanges } from "@budgie/core/turn";
+import type { Script } from "./helpers/scripted-agent.ts";
 import { create, lastOf } from "./helpers/warm-place.ts";
 
 describe("the report of a turn whose agent lives on", () => {
@@ -21,6 +22,37 @@ describe("the report of a turn whose agent lives on", () => {
     expect(first).toMatchObject({ egress: { allowed: [web] }, disk: { homeBytes: 7, grownBytes: 2 } });
     expect((await ask({ sessionId: first.sessionId })).egress).toEqual(nothing);
   });
+
+  it.each([true, false])(
+    "has the tokens and the cost since the turn before, in the same process: %s",
+    async (isWarm) => {
+      let total = 0;
+      const script: Script = {
+        "session/prompt": (_params, side) => {
+          total += 15;
+          const cost = { amount: total / 100, currency: "USD" };
+          side.update({ sessionUpdate: "usage_update", used: 7, size: 10, cost });
+          side.say("Hello.");
+          return { stopReason: "end_turn", usage: { inputTokens: total, outputTokens: 0, totalTokens: total } };
+        },
+      };
+      const { ask } = create({ script, isWarm, tokenBasis: "thread" });
+
+      const first = await ask();
+      const second = await ask({ sessionId: first.sessionId });
+
+      const usage = {
+        basis: "thread",
+        inputTokens: 15,
+        outputTokens: 0,
+        totalTokens: 15,
+        cost: { amount: 0.15, currency: "USD" },
+        contextUsed: 7,
+        contextSize: 10,
+      };
+      expect([first.usage, second.usage]).toEqual([usage, usage]);
+    },
+  );
 
   it("has the executable files that an agent changed that was ended at once", async () => {
     const { ask, place } = create({ warm: { isMemoryShort: () => true } });

@@ -5,6 +5,7 @@ import {
   sumUsage,
   extractAnswer,
   listDeniedTools,
+  listUsedTools,
   lastLines,
   withoutTerminalCodes,
 } from "../../src/kiro/kiro-output.ts";
@@ -17,6 +18,19 @@ const DENIED =
   "  - non-interactive mode (no user to approve)\n";
 const DENIED_ON_STDERR =
   "[denied] tool permission approval is not supported in non-interactive mode. Use --trust-all-tools to auto-approve.\n";
+
+describe("listUsedTools", () => {
+  it("names the tools that Kiro says it used, each time", () => {
+    const stdout = `${MARKER}I look.\nReading a (${ESC}[1musing tool: read${ESC}[22m)\nx (using tool: shell, max 5)\nx (using tool: read)`;
+
+    expect(listUsedTools(stdout)).toEqual(["read", "shell", "read"]);
+  });
+
+  it("takes no name that could be more than a name, and not any number", () => {
+    expect(listUsedTools("(using tool: a b) (using tool: a\nb)")).toEqual([]);
+    expect(listUsedTools("(using tool: a)".repeat(2000))).toHaveLength(1000);
+  });
+});
 
 describe("extractAnswer", () => {
   it.each([

@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { TurnEvents, type ProtocolTurn } from "@budgie/core/protocol";
+import type { UsageReport } from "@budgie/core/runs";
 import { createKiroProtocol, type KiroOptions } from "@budgie/protocols/kiro";
 import { createFakeRunner, type FakeEnd, type FakeProgram, type FakeRun } from "@budgie/testkit";
 import { AGENT } from "../../../core/test/helpers/agent.ts";
 
 const MARKER = "\u001B[38;5;141m> \u001B[0m";
 const PRINTED = { stdout: `${MARKER}Printed.\n` };
+const CREDITS = "\n ▸ Credits: 0.01 • Time: 1s\n";
 const FALLBACK = 'warning: agent "tester" not found, using "kiro_default"\n';
 
 describe("the Kiro protocol", () => {
@@ -63,6 +65,24 @@ describe("the Kiro protocol", () => {
       code: "AGENT_FAILED",
       message: 'The agent "tester" finished its turn and said nothing. Ask it again.',
     });
+  });
+
+  it.each([
+    ["answers in its second run", answering("Now.", { stderr: CREDITS }), {}],
+    ["fails", () => ({ stderr: CREDITS }), {}],
+    ["is no longer the one that was called", () => ({ stderr: `${FALLBACK}${CREDITS}` }), {}],
+    ["was given another model", answering("Now.", { stderr: CREDITS }), { model: "m1" }],
+  ] as const)("tells the credits of both runs of an agent that %s", async (_how, second: FakeProgram, options) => {
+    const told: UsageReport[] = [];
+    const events = new TurnEvents().on("usage", (report) => void told.push(report));
+    const first: FakeProgram = () => ({ stderr: CREDITS });
+
+    await ask(inOrder(first, second), { events, options }).catch(() => undefined);
+
+    expect(told).toEqual([
+      { ...options, credits: 0.01 },
+      { ...options, credits: 0.02 },
+    ]);
   });
 
   it("treats an empty answer file as missing", async () => {
@@ -140,7 +160,7 @@ const OPTIONS: KiroOptions = {
   verbose: false,
 };
 
-type Asking = Partial<Pick<ProtocolTurn, "agent" | "prompt" | "signal" | "timeoutMs">> & {
+type Asking = Partial<Pick<ProtocolTurn, "agent" | "events" | "prompt" | "signal" | "timeoutMs">> & {
   options?: Partial<KiroOptions>;
 };
 

@@ -33,7 +33,13 @@ export const chatCompletions: LlmApi = {
   },
 };
 
-const USAGE = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+const USAGE = {
+  prompt_tokens: 10,
+  prompt_tokens_details: { cached_tokens: 4 },
+  completion_tokens: 5,
+  completion_tokens_details: { reasoning_tokens: 2 },
+  total_tokens: 15,
+};
 
 function toDelta(reply: Answered): object {
   if (reply.kind === "text") return { role: "assistant", content: reply.text };

@@ -40,7 +40,13 @@ export const generateContent: LlmApi = {
   },
 };
 
-const USAGE = { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 };
+const USAGE = {
+  promptTokenCount: 10,
+  cachedContentTokenCount: 4,
+  candidatesTokenCount: 3,
+  thoughtsTokenCount: 2,
+  totalTokenCount: 15,
+};
 
 function toText(parts: readonly Part[]): string {
   return parts.map(({ text = "" }) => text).join("\n");

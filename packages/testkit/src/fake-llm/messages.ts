@@ -40,7 +40,7 @@ export const messages: LlmApi = {
   },
 };
 
-const USAGE = { input_tokens: 10, output_tokens: 5 };
+const USAGE = { input_tokens: 5, cache_creation_input_tokens: 1, cache_read_input_tokens: 4, output_tokens: 5 };
 
 function toBlocks(content: string | readonly Block[]): readonly Block[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;

@@ -57,9 +57,9 @@ function toNamed({ name, parameters = {} }: OwnTool, namespace?: string) {
 
 const USAGE = {
   input_tokens: 10,
-  input_tokens_details: { cached_tokens: 0 },
+  input_tokens_details: { cached_tokens: 4 },
   output_tokens: 5,
-  output_tokens_details: { reasoning_tokens: 0 },
+  output_tokens_details: { reasoning_tokens: 2 },
   total_tokens: 15,
 };
 

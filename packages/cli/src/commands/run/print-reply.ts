@@ -1,5 +1,5 @@
 import { BudgieError, type FailureReport, type Reply } from "@budgie/core";
-import type { RunLog } from "@budgie/core/runs";
+import { formatFailedSummary, formatSummary, type RunLog } from "@budgie/core/runs";
 import { sanitizeText, escapeForTerminal } from "@budgie/core/text";
 import { EXIT, chooseExitCode, type Host } from "@budgie/mcp-server";
 import { formatRemedy, remarkFailed, formatRefused, toErrorResult, toReplyResult } from "@budgie/mcp-server/commands";
@@ -15,6 +15,7 @@ export async function printReply(turn: Promise<Reply>, log: Log, host: Host): Pr
     // A person's command has printed its output itself.
     const isTaken = reply.response === "" || (await print(`${printableText(reply.response, host)}\n`, host));
     printFacts(reply, host);
+    host.report(escapeForTerminal(formatSummary(reply)));
     if (isTaken) await log.delivered(listDelivered(reply));
     return isTaken ? EXIT.done : EXIT.failed;
   } catch (error) {
@@ -24,6 +25,8 @@ export async function printReply(turn: Promise<Reply>, log: Log, host: Host): Pr
     host.report(escapeForTerminal(`${code}: ${message}`));
     if (report.response !== undefined) reportAnswer("Its answer was:", report.response, host);
     printFacts(report, host);
+    const summary = formatFailedSummary(error);
+    if (summary !== undefined) host.report(escapeForTerminal(summary));
     await log.delivered(listDelivered(report));
     return chooseExitCode(error);
   }

@@ -61,9 +61,10 @@ export function addRunCommands(program: Command, { exec, list, output, run, shel
   program
     .command("logs")
     .argument("[run]", 'a run\'s id as "budgie ps" shows it, or its beginning; the only turn by default')
-    .summary("print what the agent of a running turn has printed")
+    .summary("print what the agent of a turn has printed")
     .description(
-      'Prints what the agent of a running turn has printed so far. "budgie runs show" has the answers of ended ones.',
+      'Prints what the agent of a running turn has printed so far, and of an ended one the end of it if "keepTranscripts" is set. ' +
+        '"budgie runs show" has the answers of ended ones.',
     )
     .option("-f, --follow", "go on until the turn ends")
     .action((id: string | undefined, { follow = false }: { readonly follow?: boolean }) => output({ id, follow }));

@@ -49,11 +49,8 @@ export async function listRuns(config: Config, options: ListRunsOptions, host: H
 async function findSession(archive: RunArchive, text: string): Promise<string> {
   // A whole id begins no other.
   if (isSessionId(text)) return text;
-  const runs = await archive.recent({ limit: MOST_RUNS });
-  return expandId(text, [...new Set(runs.flatMap(({ sessionId }) => sessionId ?? []))]);
+  return expandId(text, await archive.sessions(text));
 }
-
-const MOST_RUNS = 999_999;
 
 function runsText(runs: readonly Run[], filter: RunFilter, host: Host): string {
   if (runs.length === 0) return noRunsText(filter);

@@ -1,9 +1,11 @@
 import { formatTarget, type EgressCount } from "@budgie/core";
-import type { Run, RunFacts, Usage } from "@budgie/core/runs";
-import { sanitizeText, formatDuration } from "@budgie/core/text";
+import type { Run, RunFacts } from "@budgie/core/runs";
+import { sanitizeText, formatDuration, joinFirst } from "@budgie/core/text";
 import type { RunRecord } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import { withFlags, type Host } from "@budgie/mcp-server";
+import { formatUsage } from "./format-usage.ts";
+import { listChanges } from "./list-changes.ts";
 import { toRunFacts, withRunArchive } from "./with-run-archive.ts";
 import { stringifySafely } from "../../terminal/stringify-safely.ts";
 import { formatTable } from "../../terminal/format-table.ts";
@@ -25,17 +27,18 @@ function runText(run: RunRecord): string {
   const facts: readonly Fact[] = [
     ["run", run.id],
     ["agent", run.agent],
+    ["client", run.client],
     ["session", run.sessionId],
     ["directory", run.directory],
     ["isolation", formatIsolation(run)],
-    ["image", formatImage(run.facts?.image)],
+    ["image", formatImage(run.facts)],
     ["started", new Date(run.startedMs).toISOString()],
     ["ended", formatEnd(run)],
     ["outcome", run.retried ? `${run.outcome}, at the second try` : run.outcome],
     ["exit", formatExit(run)],
     ["prompt", `${run.promptBytes} bytes, which are not kept`],
     ["answer", formatAnswer(run)],
-    ...listCosts(run.usage),
+    ["cost", formatUsage(run.usage)],
     ...listReport(run),
     ["error", run.error && withFlags(run.error)],
   ];
@@ -49,38 +52,58 @@ function runText(run: RunRecord): string {
 function listReport(run: Run): readonly Fact[] {
   const { egress, facts, others } = run;
   return [
-    ...listEach("changed", facts?.changedExecutablePaths),
+    ...listChanges(facts),
     ["reached", formatHosts(egress?.allowed)],
     ["refused", formatHosts(egress?.denied)],
     ["unreached", formatHosts(egress?.failed)],
-    ["tools", formatCalls(run)],
+    ["tools", formatTools(run)],
     ["denied", facts?.denied.join(", ") || undefined],
-    ["beside", others?.map(({ agent, runId }) => `${agent} (run ${runId})`).join(", ")],
+    [
+      "beside",
+      others &&
+        joinFirst(
+          others.map(({ agent, runId }) => `${agent} (run ${runId})`),
+          MOST_NAMED,
+        ),
+    ],
     ...listEach("warning", facts?.warnings),
   ];
 }
 
-/** Returns a line for each text: an agent may have chosen it, and could put another one's mark into it. */
+// A run's story fits on one screen.
+const MOST_WARNINGS = 5;
+const MOST_NAMED = 10;
+
+/** Returns a line for each of the first texts: an agent may have chosen it, and could put another one's mark into it. */
 function listEach(name: string, texts: readonly string[] = []): readonly Fact[] {
-  return texts.map((text) => [name, text]);
+  const more = texts.length - MOST_WARNINGS;
+  const first = texts.slice(0, MOST_WARNINGS).map((text): Fact => [name, text]);
+  return more > 0 ? [...first, [name, `and ${more} more, which --json has`]] : first;
 }
 
 function formatIsolation({ facts, isolation }: Run): string {
-  const { access } = facts ?? {};
-  return access === undefined ? isolation : `${isolation}, workspace ${access.workspace}, egress ${access.egress}`;
+  const { access, sandbox } = facts ?? {};
+  if (access === undefined) return isolation;
+  const login = sandbox?.credentials === undefined ? "" : `, credentials ${sandbox.credentials}`;
+  return `${isolation}, workspace ${access.workspace}, egress ${access.egress}${login}`;
 }
 
-function formatImage(image: RunFacts["image"]): string | undefined {
-  return image && `${image.used === "project" ? "the project's" : "the default"}: ${image.reason} (${image.file})`;
+/** Returns the image that ran, and what became of the one that the project asked for. */
+function formatImage({ image, sandbox }: Partial<RunFacts> = {}): string | undefined {
+  const ran = sandbox?.image?.replace(/^(sha256:[\da-f]{12})[\da-f]+$/, "$1");
+  const project =
+    image && `${image.used === "project" ? "the project's" : "the default"}: ${image.reason} (${image.file})`;
+  return ran === undefined || project === undefined ? (ran ?? project) : `${ran}, ${project}`;
 }
 
 function formatLine(text: string): string {
   return sanitizeText(text).replace(/\s+/g, " ");
 }
 
-function formatEnd({ endedMs, startedMs }: Run): string | undefined {
+function formatEnd({ endedMs, facts, startedMs }: Run): string | undefined {
   if (endedMs === undefined) return undefined;
-  return `${new Date(endedMs).toISOString()}, after ${formatDuration(Math.max(endedMs - startedMs, 0))}`;
+  const limit = facts?.timeoutMs === undefined ? "" : `, of at most ${formatDuration(facts.timeoutMs)}`;
+  return `${new Date(endedMs).toISOString()}, after ${formatDuration(Math.max(endedMs - startedMs, 0))}${limit}`;
 }
 
 function formatExit({ exit }: Run): string | undefined {
@@ -93,29 +116,17 @@ function formatAnswer({ answer, answerBytes, delivered }: RunRecord): string | u
   return `${answerBytes} bytes, ${state}${answer === undefined ? ", and not kept" : ""}`;
 }
 
-/** Returns the costs of a turn. The agent's program chose the currency. */
-function listCosts({ credits, inputTokens, outputTokens, sessionCost, totalTokens }: Usage = {}): readonly Fact[] {
-  const tokens = [
-    ...(inputTokens === undefined ? [] : [`${inputTokens} in`]),
-    ...(outputTokens === undefined ? [] : [`${outputTokens} out`]),
-    ...(totalTokens === undefined ? [] : [`${totalTokens} in all`]),
-  ];
-  return [
-    ["credits", credits?.toString()],
-    ["tokens", tokens.length === 0 ? undefined : tokens.join(", ")],
-    ["cost", sessionCost && `${sessionCost.amount} ${sessionCost.currency} for the session so far`],
-  ];
-}
-
-/** Returns the calls of tools of MCP servers. */
-function formatCalls({ mcpCalls = [] }: Run): string | undefined {
-  if (mcpCalls.length === 0) return undefined;
-  return mcpCalls
-    .map(({ durationMs, outcome, server, tool }) => `@${server}/${tool} (${outcome}, ${formatDuration(durationMs)})`)
-    .join(", ");
+/** Returns the tools that the agent used, and its calls of MCP servers'. */
+function formatTools({ facts, mcpCalls = [] }: Run): string | undefined {
+  const own = (facts?.tools ?? []).map(({ count, name }) => `${name} (${count})`);
+  const calls = mcpCalls.map(
+    ({ durationMs, outcome, server, tool }) => `@${server}/${tool} (${outcome}, ${formatDuration(durationMs)})`,
+  );
+  return joinFirst([...own, ...calls], MOST_NAMED) || undefined;
 }
 
 function formatHosts(counts: readonly EgressCount[] = []): string | undefined {
   if (counts.length === 0) return undefined;
-  return counts.map(({ count, ...target }) => `${formatTarget(target)} (${count})`).join(", ");
+  const hosts = counts.map(({ count, ...target }) => `${formatTarget(target)} (${count})`);
+  return joinFirst(hosts, MOST_NAMED);
 }

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -28,13 +28,31 @@ async function read(stream: Readable | null): Promise<string> {
 }
 
 describe("budgie run", () => {
-  it("prints the answer and a newline on stdout, and the session on stderr", async () => {
+  it("prints the answer and a newline on stdout, and the session and one line about the turn on stderr", async () => {
     await using user = await createBudgieUser();
 
     const { exitCode, stderr, stdout } = await run(user, "code-reviewer", "[[say: All]][[say: is well.]]");
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "All\nis well.\n" });
-    expect(stderr).toMatch(/^budgie: session [\da-f-]{36}; --continue or --session resumes it\.\n$/);
+    const [session, ...rest] = stderr.trimEnd().split("\n");
+    expect(session).toMatch(/^budgie: session [\da-f-]{36}; --continue or --session resumes it\.$/);
+    expect(rest).toEqual([expect.stringMatching(/^budgie: code-reviewer: done in [\d.]+ m?s/)]);
+  });
+
+  it("says what the turn changed, and keeps what the agent printed if the configuration file asks for it", async () => {
+    await using user = await createBudgieUser();
+    const file = join(user.host.home, "config.json");
+    writeFileSync(file, JSON.stringify({ keepTranscripts: true }));
+
+    const { stderr } = await run(user, "shell-worker", "[[say: First I write.]][[write new.ts: x]]", "--config", file);
+    const { stdout: listed } = await user.command(["runs", "ls", "--json"]);
+    const [{ id = "" } = {}] = JSON.parse(listed) as readonly { readonly id?: string }[];
+    const { stdout: shown } = await user.command(["runs", "show", id]);
+
+    expect(stderr).toMatch(/^budgie: shell-worker: done in [\d.]+ m?s · 1 file changed( ·|$)/m);
+    expect((await user.command(["logs", id])).stdout).toContain("First I write.");
+    expect(shown).toMatch(/^changed +created new\.ts \(\d+ bytes\)$/m);
+    expect(shown).toMatch(/^tools +\w+ \(\d\)/m);
   });
 
   it("finds the agent by its tool's name, and reads the prompt from stdin for -", async () => {
@@ -137,7 +155,7 @@ describe("budgie run", () => {
     expect(await once(child, "close")).toEqual([130, null]);
     expect(await printed).toBe("");
     expect(await reported).toMatch(
-      /^budgie: CANCELLED: .*\nbudgie: session \S+; --continue or --session resumes it\.\n$/,
+      /^budgie: CANCELLED: .*\nbudgie: session \S+; --continue or --session resumes it\.\nbudgie: code-reviewer: cancelled after .*\n$/,
     );
     expect(isAlive(call.pid)).toBe(false);
   });

@@ -32,9 +32,18 @@ export function makeRun(over: Partial<FinishedRun> = {}): FinishedRun {
 }
 
 /** Writes runs to the user's log, and marks these as delivered. */
-export async function remember(user: BudgieUser, runs: readonly FinishedRun[], delivered: readonly string[] = []) {
+export async function remember(
+  user: BudgieUser,
+  runs: readonly FinishedRun[],
+  delivered: readonly string[] = [],
+): Promise<void> {
   const stateDir = toStateDir(user);
-  const log = createRunLog({ stateDir, owner: createOwner({ stateDir }), report: () => undefined });
+  const log = createRunLog({
+    stateDir,
+    owner: createOwner({ stateDir }),
+    report: () => undefined,
+    keepTranscripts: true,
+  });
   for (const run of runs) await log.finish(run);
   await log.delivered(delivered);
   log.close();

@@ -14,7 +14,23 @@ describe("budgie runs show", () => {
       facts: {
         access: { workspace: "rw", egress: "allowlist" },
         image: { used: "default", reason: "changed since it was allowed", file: "/home/ada/shop/Dockerfile.sandbox" },
+        sandbox: { image: `sha256:${"a".repeat(64)}`, credentials: "access-token" },
+        timeoutMs: 300_000,
         changedExecutablePaths: [".git/hooks/post-checkout", "x\nerror  forged, Makefile"],
+        changedFiles: {
+          first: [
+            { path: ".git/hooks/post-checkout", kind: "created", size: 7, isFlagged: true },
+            { path: "src/a.ts", kind: "changed", size: 1234 },
+            { path: "a\nrefused  forged", kind: "removed" },
+          ],
+          files: 5,
+          more: 2,
+          unknown: 'of "x", it cannot be read (EACCES)',
+        },
+        tools: [
+          { name: "edit", count: 3 },
+          { name: "x\noutcome forged", count: 1 },
+        ],
         denied: ["execute_bash"],
         warnings: ["The answer is short.", "Another."],
       },
@@ -28,19 +44,24 @@ describe("budgie runs show", () => {
       "agent reader",
       `session ${run.sessionId}`,
       "directory /home/ada/shop",
-      "isolation none, workspace rw, egress allowlist",
-      "image the default: changed since it was allowed (/home/ada/shop/Dockerfile.sandbox)",
+      "isolation none, workspace rw, egress allowlist, credentials access-token",
+      "image sha256:aaaaaaaaaaaa, the default: changed since it was allowed (/home/ada/shop/Dockerfile.sandbox)",
       `started ${new Date(run.startedMs).toISOString()}`,
-      `ended ${new Date(run.endedMs).toISOString()}, after 15.3s`,
+      `ended ${new Date(run.endedMs).toISOString()}, after 15.3s, of at most 5m`,
       "outcome answered, at the second try",
       "exit code 0",
       "prompt 5 bytes, which are not kept",
       "answer 12 bytes, delivered",
-      "credits 0.07",
-      "changed .git/hooks/post-checkout",
-      "changed x error forged, Makefile",
+      "cost 0.07 credits",
+      "flagged created .git/hooks/post-checkout (7 bytes)",
+      'flagged "x\\nerror forged, Makefile"',
+      "changed changed src/a.ts (1,234 bytes)",
+      'changed removed "a\\nrefused forged"',
+      "changed and 2 more, which --json has as far as they are kept",
+      'unknown there may be other changes: of "x", it cannot be read (EACCES)',
       "reached api.test:443 (2)",
       "refused evil.test:80 (1)",
+      "tools edit (3), x outcome forged (1)",
       "denied execute_bash",
       "warning The answer is short.",
       "warning Another.",
@@ -51,17 +72,48 @@ describe("budgie runs show", () => {
     expect(await json(user, "show", run.id)).toMatchObject({ id: run.id, answer: "All is well.", egress: { denied } });
   });
 
-  it("shows tokens, what the session has cost so far, the calls of MCP tools, and turns beside it", async () => {
+  it("tells an ordinary run on one screen, however many files it changed", async () => {
     await using user = await createBudgieUser();
-    const usage = { inputTokens: 7, outputTokens: 3, totalTokens: 10, sessionCost: { amount: 0.25, currency: "USD" } };
-    const mcpCalls = [{ server: "github", tool: "get", durationMs: 1500, outcome: "TIMED_OUT" as const }];
-    const run = makeRun({ usage, mcpCalls, others: [{ runId: "9a60c3de", agent: "worker" }] });
+    const many = Array.from(
+      { length: 400 },
+      (_, index) => ({ path: `new/${index}`, kind: "created", size: 1 }) as const,
+    );
+    const run = makeRun({
+      egress: { allowed: [{ host: "a", port: 443, count: 1 }], denied: [{ host: "b", port: 443, count: 1, why: "x" }] },
+      directory: "/home/ada/shop",
+      usage: { credits: 0.4, inputTokens: 1, outputTokens: 2 },
+      facts: {
+        access: { workspace: "rw", egress: "allowlist" },
+        sandbox: { image: "node:22", credentials: "full" },
+        timeoutMs: 300_000,
+        changedExecutablePaths: [],
+        changedFiles: { first: [{ path: "new/", kind: "created" }, ...many], files: 400, more: 0 },
+        tools: [{ name: "edit", count: 400 }],
+        denied: [],
+        warnings: [],
+      },
+    });
     await remember(user, [run]);
 
     const { stdout } = await user.command(["runs", "show", run.id]);
 
-    expect(stdout).toMatch(/^tokens +7 in, 3 out, 10 in all$/m);
-    expect(stdout).toMatch(/^cost +0\.25 USD for the session so far$/m);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(stdout).toMatch(/^changed +created new\/ with 400 files$/m);
+  });
+
+  it("shows its client, what it cost, the calls of MCP tools, and turns beside it", async () => {
+    await using user = await createBudgieUser();
+    const usage = { basis: "turn", inputTokens: 7, outputTokens: 3, cost: { amount: 0.25, currency: "USD" } } as const;
+    const mcpCalls = [{ server: "github", tool: "get", durationMs: 1500, outcome: "TIMED_OUT" as const }];
+    const run = makeRun({ client: "claude-code", usage, mcpCalls, others: [{ runId: "9a60c3de", agent: "worker" }] });
+    await remember(user, [run]);
+
+    const { stdout } = await user.command(["runs", "show", run.id]);
+
+    expect(stdout).toMatch(/^cost +0\.25 USD; tokens 7 in, 3 out$/m);
+    expect(stdout).toMatch(/^client +claude-code$/m);
     expect(stdout).toMatch(/^tools +@github\/get \(TIMED_OUT, 1\.5s\)$/m);
     expect(stdout).toMatch(/^beside +worker \(run 9a60c3de\)$/m);
     expect(await json(user, "show", run.id)).toMatchObject({ usage, mcpCalls, others: run.others });

@@ -21,6 +21,7 @@ export function countUse(): Step {
       return answer;
     } catch (error) {
       countEgress(turn);
+      turn.report.durationMs = Math.round(performance.now() - began);
       // After a bug, a process may live on that nothing would end.
       if (error instanceof BudgieError) turn.report.egress = await turn.tally.total();
       throw error;

@@ -16,7 +16,8 @@ export function reportChanges(settings: Pick<TurnSettings, "leftWatch" | "protec
     turn.ready.push(watched.ready);
 
     async function report() {
-      const { changedExecutablePaths, warnings, ...found } = await watched.findChanges();
+      const { changedExecutablePaths, files, warnings, ...found } = await watched.findChanges();
+      turn.report.changedFiles = files;
       const left = await leftWatch.take(directory);
       const paths = new Set([...changedExecutablePaths, ...left.flatMap(({ paths: others }) => others)]);
       turn.report.changedExecutablePaths = [...paths].slice(0, MOST_PATHS);

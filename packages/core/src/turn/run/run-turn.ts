@@ -33,7 +33,7 @@ function addReport({ report }: Turn, error: BudgieError): void {
 
 function toReply(turn: Turn, answer: ProtocolAnswer): Reply {
   const { id, report, request, route, session, use } = turn;
-  const { denied, exit, response, usage } = answer;
+  const { denied, exit, response } = answer;
   return {
     response,
     sessionId: session.id,
@@ -44,12 +44,13 @@ function toReply(turn: Turn, answer: ProtocolAnswer): Reply {
     exit,
     retried: turn.attempts > 1,
     denied,
-    usage,
+    usage: report.usage,
     disk: use.disk,
     changedExecutablePaths: report.changedExecutablePaths ?? [],
     egress: report.egress,
     missed: report.missed ?? [],
     ...(report.moreMissed === undefined ? {} : { moreMissed: report.moreMissed }),
+    ...(report.changedFiles === undefined ? {} : { changedFiles: report.changedFiles }),
     ...(report.others === undefined ? {} : { others: report.others }),
     ...(report.mcpServers === undefined ? {} : { mcpServers: report.mcpServers }),
     ...(report.image === undefined ? {} : { image: report.image }),

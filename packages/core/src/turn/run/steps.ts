@@ -2,6 +2,7 @@ import { addNotices } from "../reports/add-notices.ts";
 import { askAgent } from "../steps/ask-agent.ts";
 import { checkRequest } from "../steps/check-request.ts";
 import { countUse } from "../reports/count-use.ts";
+import { countUsage } from "../reports/count-usage.ts";
 import { findGit } from "../steps/find-git.ts";
 import { keepProcess } from "../steps/keep-process.ts";
 import { limitText } from "../steps/limit-text.ts";
@@ -35,6 +36,7 @@ export const STEPS = {
   addNotices,
   keepProcess,
   retryOnce,
+  countUsage,
   limitText,
   agentSteps,
   askAgent,

@@ -1,6 +1,7 @@
 import { findProtectablePaths } from "../../changes/find-protectable-paths.ts";
 import { nestingVariables } from "../../policy/nesting.ts";
-import type { AgentProcess, Exit, Projection } from "../../runner/runner.ts";
+import type { AgentProcess, Command, Exit, Projection } from "../../runner/runner.ts";
+import type { SandboxFacts } from "../../runs/run-log.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Provided, TurnSettings } from "../turn-settings.ts";
 import type { Step, Turn } from "../turn.ts";
@@ -62,6 +63,7 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
       const protectedPaths = settings.protectExecutablePaths ? await findProtectablePaths(options.directory) : [];
       const access = { workspace, egress, limits };
       const image = provided.image ?? command.image;
+      turn.sandbox = findSandbox(turn, { ...provided, image }, command);
       const own = Object.entries(env).filter(([name]) => !withheld.includes(name));
       const all = { ...provided.env, ...Object.fromEntries(own), ...nestingVariables(settings.nesting) };
       const projections = [...command.projections, ...shown];
@@ -85,6 +87,16 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
       return child;
     },
   };
+}
+
+function findSandbox(
+  { route: { runner } }: Turn,
+  { credentials, image, isShortLogin }: Provided,
+  { login }: Pick<Command, "login">,
+): SandboxFacts | undefined {
+  if (runner.isolation !== "container") return undefined;
+  const mode = isShortLogin === true ? "access-token" : credentials;
+  return { image: image ?? runner.imageId, ...(login === undefined ? {} : { credentials: mode }) };
 }
 
 // One listener for each process: a listener keeps its turn in memory until the process ends.

@@ -1,7 +1,10 @@
 import { BudgieError } from "../../errors.ts";
+import { createTail, TRANSCRIPT_BYTES } from "../../protocol/bounded-output.ts";
 import type { ProtocolAnswer } from "../../protocol/protocol.ts";
-import type { BegunRun, FinishedRun, McpCall, RunFacts } from "../../runs/run-log.ts";
+import type { BegunRun, FinishedRun, McpCall } from "../../runs/run-log.ts";
 import { truncateText } from "../../text/truncate-text.ts";
+import { createToolCounts } from "../tool-counts.ts";
+import { toRunFacts } from "../to-run-facts.ts";
 import type { TurnSettings } from "../turn-settings.ts";
 import type { Step, Turn } from "../turn.ts";
 
@@ -14,11 +17,16 @@ const MOST_MCP_CALLS = 200;
 export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
   return async (turn, next) => {
     let begun = toBegunRun(turn);
+    turn.report.agent = begun.agent;
     // The turn does not wait for this.
     let beginning = runLog.begin(begun);
     const mcpCalls: McpCall[] = [];
+    const tools = createToolCounts();
+    const output = runLog.keepsTranscripts === true ? createTail(TRANSCRIPT_BYTES) : undefined;
     let exit: FinishedRun["exit"];
     turn.events.on("exit", (ended) => void (exit = ended));
+    if (output !== undefined) turn.events.on("output", (chunk) => output.add(chunk));
+    turn.events.on("tool", tools.add);
     turn.events.on("mcpCall", (call) => void (mcpCalls.length < MOST_MCP_CALLS && mcpCalls.push(call)));
     turn.events.on("session", (sessionId) => {
       if (begun.sessionId === sessionId) return;
@@ -33,8 +41,11 @@ export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
       // By a monotonic clock.
       const endedMs = begun.startedMs + Math.floor(performance.now() - clock);
       const calls = mcpCalls.length === 0 ? {} : { mcpCalls };
-      const { egress, others } = turn.report;
-      const reported = { egress, facts: toFacts(turn, denied), ...(others === undefined ? {} : { others }) };
+      const { egress, others, usage } = turn.report;
+      const facts = toRunFacts(turn, { denied, tools: tools.list() });
+      const transcript = output?.text() || undefined;
+      const printed = transcript === undefined ? {} : { transcript };
+      const reported = { ...printed, egress, usage, facts, ...(others === undefined ? {} : { others }) };
       await runLog.finish({ ...begun, endedMs, exit, retried: turn.attempts > 1, ...calls, ...reported, ...ending });
     };
 
@@ -42,36 +53,18 @@ export function logRun({ runLog }: Pick<TurnSettings, "runLog">): Step {
       await finish(failureOf(error));
       throw error;
     });
-    const { denied, response, usage } = answer;
-    await finish({ outcome: "answered", timedOut: false, answer: response, error: undefined, usage, denied });
+    const { denied, response } = answer;
+    await finish({ outcome: "answered", timedOut: false, answer: response, error: undefined, denied });
     return answer;
   };
 }
 
-function toBegunRun({ id, request: { agent, directory, promptBytes, sessionId }, route }: Turn): BegunRun {
+function toBegunRun({ client, id, request: { agent, directory, promptBytes, sessionId }, route }: Turn): BegunRun {
   const { isolation } = route.runner;
-  return { id, agent: agent.name, sessionId, isolation, promptBytes, directory, startedMs: Date.now() };
+  return { id, agent: agent.name, sessionId, isolation, promptBytes, directory, client, startedMs: Date.now() };
 }
 
-type Ending = Pick<FinishedRun, "answer" | "error" | "outcome" | "timedOut" | "usage"> &
-  Partial<Pick<ProtocolAnswer, "denied">>;
-
-// An agent may choose the texts, and how many there are.
-const MOST_TEXTS = 100;
-const LONGEST_TEXT_BYTES = 1_000;
-
-function toFacts({ report, request: { policy }, route }: Turn, denied: readonly string[]): RunFacts {
-  const bound = (texts: readonly string[] = []): readonly string[] =>
-    texts.slice(0, MOST_TEXTS).map((text) => truncateText(text, LONGEST_TEXT_BYTES));
-  const access = { workspace: policy.workspace, egress: policy.egress.mode };
-  return {
-    ...(route.runner.isolation === "container" ? { access } : {}),
-    ...(report.image === undefined ? {} : { image: report.image }),
-    changedExecutablePaths: bound(report.changedExecutablePaths),
-    denied: bound(denied),
-    warnings: bound(report.warnings),
-  };
-}
+type Ending = Pick<FinishedRun, "answer" | "error" | "outcome" | "timedOut"> & Partial<Pick<ProtocolAnswer, "denied">>;
 
 function failureOf(error: unknown): Ending {
   const message = error instanceof Error ? error.message : String(error);
@@ -80,7 +73,6 @@ function failureOf(error: unknown): Ending {
     timedOut: isTimeout(error),
     answer: undefined,
     error: truncateText(message, LONGEST_ERROR_BYTES),
-    usage: undefined,
   };
 }
 

@@ -1,19 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { BudgieError, createRunTurn } from "@budgie/core";
-import type { Protocol } from "@budgie/core/protocol";
-import { createMemoryRunLog, type BegunRun, type FinishedRun, type McpCall, type RunLog } from "@budgie/core/runs";
-import { failureOf, createFakeRunner, type FakeProgram } from "@budgie/testkit";
-import type { Isolation } from "@budgie/core/owners";
-import type { Provided, Step } from "@budgie/core/turn";
-import { AGENT } from "../../helpers/agent.ts";
+import { BudgieError } from "@budgie/core";
+import type { BegunRun, RunLog } from "@budgie/core/runs";
+import { failureOf, type FakeProgram } from "@budgie/testkit";
+import { createLoggedTurns } from "../../helpers/logged-turns.ts";
 
 const TURN = { agent: "tester", prompt: "Grüße", directory: import.meta.dirname };
+
+const NO_CHANGES = { first: [], files: 0, more: 0 };
 
 describe("a turn in the run log", () => {
   it("is recorded before its answer is returned, with the facts about it", async () => {
     const order: string[] = [];
-    const { runs, runTurn } = create(
+    const { runs, runTurn } = createLoggedTurns(
       () => ({}),
       async () => {
         await sleep(20);
@@ -37,7 +36,7 @@ describe("a turn in the run log", () => {
         exit: expect.objectContaining({ exitCode: 0, signal: undefined }),
         promptBytes: 7,
         directory: TURN.directory,
-        facts: { changedExecutablePaths: [], denied: [], warnings: [] },
+        facts: { changedExecutablePaths: [], changedFiles: NO_CHANGES, timeoutMs: 1000, denied: [], warnings: [] },
         answer: "done.",
         timedOut: false,
         retried: false,
@@ -50,12 +49,21 @@ describe("a turn in the run log", () => {
     expect(times).toEqual(times.toSorted((a = 0, b = 0) => a - b));
   });
 
+  it("names the client on one short line, as it named itself", async () => {
+    const { runs, runTurn } = createLoggedTurns(() => ({}));
+
+    await runTurn(TURN, { client: `\u001B[2Jclaude\n\n \u202Ecode${"x".repeat(500)}` });
+    await runTurn(TURN, { client: "\n" });
+
+    expect(runs.map(({ client }) => client)).toEqual([`claude code${"x".repeat(89)}`, undefined]);
+  });
+
   it.each([undefined, "AGENT_CRASHED"] as const)(
     "has the first 200 calls of MCP tools, also if it fails: %s",
     async (crash) => {
       const call = { server: "github", tool: "get", durationMs: 1, outcome: "done" as const };
       const mcpCalls = Array.from({ length: 201 }, (_, index) => ({ ...call, durationMs: index }));
-      const { runs, runTurn } = create(() => ({}), undefined, { crash, mcpCalls });
+      const { runs, runTurn } = createLoggedTurns(() => ({}), undefined, { crash, mcpCalls });
 
       await runTurn(TURN).catch(() => undefined);
 
@@ -79,7 +87,7 @@ describe("a turn in the run log", () => {
       order.push("begun");
       begun.push(run);
     };
-    const { runTurn } = create(program, async () => void order.push("finished"), { log: { begin } });
+    const { runTurn } = createLoggedTurns(program, async () => void order.push("finished"), { log: { begin } });
 
     const { runId, sessionId } = await runTurn(TURN);
 
@@ -92,7 +100,7 @@ describe("a turn in the run log", () => {
 
   it("is recorded when it fails too, with its process's exit and the hosts it reached", async () => {
     const program: FakeProgram = () => ({ exit: { exitCode: undefined, signal: "SIGKILL" } });
-    const { runs, runTurn } = create(program, undefined, { crash: "AGENT_CRASHED" });
+    const { runs, runTurn } = createLoggedTurns(program, undefined, { crash: "AGENT_CRASHED" });
 
     await failureOf(runTurn(TURN));
 
@@ -108,7 +116,7 @@ describe("a turn in the run log", () => {
   });
 
   it("is recorded if it has no session, and if it fails with a bug", async () => {
-    const { runner, runs, runTurn } = create(() => {
+    const { runner, runs, runTurn } = createLoggedTurns(() => {
       throw new TypeError("oops");
     });
 
@@ -127,11 +135,11 @@ describe("a turn in the run log", () => {
     async (crash) => {
       const image = { used: "default", reason: "unknown", file: "/x/Dockerfile.sandbox" } as const;
       const denied = Array.from({ length: 101 }, (_, index) => `tool-${index}`);
-      const { runs, runTurn } = create(() => ({}), undefined, {
+      const { runs, runTurn } = createLoggedTurns(() => ({}), undefined, {
         crash,
         denied,
         isolation: "container",
-        provided: { env: {}, project: image },
+        provided: { env: {}, project: image, image: "node:22", credentials: "full" },
         warning: "x".repeat(2000),
       });
 
@@ -140,7 +148,11 @@ describe("a turn in the run log", () => {
       expect(runs.at(-1)?.facts).toEqual({
         access: { workspace: "rw", egress: "bridge" },
         image,
+        sandbox: { image: "node:22", credentials: "full" },
+        timeoutMs: 1000,
+        tools: [{ name: "edit", count: crash === undefined ? 1 : 2 }],
         changedExecutablePaths: [],
+        changedFiles: NO_CHANGES,
         denied: crash === undefined ? denied.slice(0, 100) : [],
         warnings: expect.arrayContaining(["x".repeat(1000)]),
       });
@@ -149,7 +161,7 @@ describe("a turn in the run log", () => {
   );
 
   it("has an error message of limited length", async () => {
-    const { runs, runTurn } = create(() => {
+    const { runs, runTurn } = createLoggedTurns(() => {
       throw new BudgieError("AGENT_FAILED", "x".repeat(100_000));
     });
 
@@ -159,7 +171,7 @@ describe("a turn in the run log", () => {
   });
 
   it("is not recorded if it was refused before it began", async () => {
-    const { runs, runTurn } = create(() => ({}));
+    const { runs, runTurn } = createLoggedTurns(() => ({}));
 
     await failureOf(runTurn({ ...TURN, agent: "x" }));
     await failureOf(runTurn({ ...TURN, prompt: "" }));
@@ -168,52 +180,3 @@ describe("a turn in the run log", () => {
     expect(runs).toEqual([]);
   });
 });
-
-type Options = {
-  readonly crash?: "AGENT_CRASHED" | undefined;
-  readonly log?: Partial<RunLog>;
-  readonly mcpCalls?: readonly McpCall[];
-  readonly denied?: readonly string[];
-  readonly isolation?: Isolation;
-  readonly provided?: Provided;
-  readonly warning?: string;
-};
-
-function create(program: FakeProgram, onRecord = async (): Promise<void> => undefined, options: Options = {}) {
-  const { crash, denied = [], log = {}, provided = { env: {} }, warning } = options;
-  const runs: FinishedRun[] = [];
-  const runner = {
-    ...createFakeRunner(program),
-    ...(options.isolation === undefined ? {} : { isolation: options.isolation }),
-  };
-  const protocol: Protocol = async ({ directory, events, session }) => {
-    for (const call of options.mcpCalls ?? []) events.emit("mcpCall", call);
-    const child = await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "" });
-    const exit = await child.exit;
-    if (crash !== undefined) throw new BudgieError(crash, "It crashed.");
-    return { response: "done.", file: undefined, exit, denied, warnings: [] };
-  };
-  const warn: Step = async (turn, next) => {
-    if (warning !== undefined) turn.warn(warning);
-    return next();
-  };
-  const runTurn = createRunTurn({
-    agents: () => [AGENT],
-    runner,
-    protocol,
-    policyOf: () => ({ workspace: "rw", egress: { mode: "bridge", hosts: [] }, limits: {}, timeoutMs: 1000 }),
-    workspaceRules: { allowedRoots: [], guarded: undefined },
-    retryDelayMs: 1,
-    agentSteps: [warn],
-    providedFor: () => provided,
-    runLog: {
-      ...createMemoryRunLog(),
-      async finish(run) {
-        runs.push(run);
-        await onRecord();
-      },
-      ...log,
-    },
-  });
-  return { runner, runs, runTurn };
-}

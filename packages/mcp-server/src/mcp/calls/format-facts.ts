@@ -1,19 +1,24 @@
-import type { EgressReport, FailureReport, Reply } from "@budgie/core";
+import type { BudgieError, EgressReport, FailureReport, Reply } from "@budgie/core";
+import { formatFailedSummary, formatSummary } from "@budgie/core/runs";
 import { NO_IMAGE } from "../../images/judge-image-source.ts";
 import { shorten } from "../tools/fit-description.ts";
 import { formatRemedy, remarkFailed, formatRefused } from "./format-refused.ts";
 
 /** Returns budgie's own text after an agent's answer, one line per fact: the session id, and anything else that its caller must know. */
 export function formatFacts(reply: Reply): string {
-  const lines = [`[budgie] ${remarkSession(reply.sessionId)}`, ...listRemarks(reply)].map(formatLine);
+  const remarks = [`[budgie] ${remarkSession(reply.sessionId)}`, ...listRemarks(reply)];
+  const lines = [...remarks, `[budgie] ${formatSummary(reply)}`].map(formatLine);
   // Some clients, such as Copilot CLI, join texts without a separator.
   return `\n\n${lines.join("\n")}`;
 }
 
 /** Returns the facts about a failed turn, to follow the error's message. */
-export function formatFailure({ sessionId, ...report }: FailureReport): string {
+export function formatFailure(error: Pick<BudgieError, "code" | "report">): string {
+  const { sessionId, ...report } = error.report;
   const session = sessionId === undefined ? [] : [remarkSession(sessionId)];
-  return [...listRemarks(report), ...session].map((remark) => ` ${remark}`).join("");
+  const summary = formatFailedSummary(error);
+  const last = summary === undefined ? "" : `\n\n${formatLine(`[budgie] ${summary}`)}`;
+  return `${[...listRemarks(report), ...session].map((remark) => ` ${remark}`).join("")}${last}`;
 }
 
 /** Returns sentences about the hosts that a turn did not reach; none if there were none. */

@@ -13,10 +13,10 @@ import { formatFacts, formatFailure, toEgressRemarks } from "./format-facts.ts";
 export function toReplyResult(reply: Reply): CallToolResult {
   const warnings = [...reply.warnings, ...toEgressRemarks(reply.egress)];
   // Another client may not learn the ids of the others' runs. A warning names their agents.
-  const { others: _, ...facts } = { ...reply, ...toEgressFacts(reply) };
+  const { changedFiles, others: _, ...facts } = { ...reply, ...toEgressFacts(reply) };
   return {
     content: [...toMissedContent(reply.missed), ...toTexts([reply.response, formatFacts(reply)])],
-    structuredContent: pickKnown({ status: "done", ...facts, warnings }),
+    structuredContent: pickKnown({ status: "done", ...facts, filesChanged: changedFiles?.files, warnings }),
   };
 }
 
@@ -64,11 +64,16 @@ export function toErrorResult(error: unknown): CallToolResult {
   const begin = response === undefined ? "" : "\n\n";
   return {
     isError: true,
-    content: [
-      ...toMissedContent(missed),
-      ...toTexts([response, `${begin}${code}: ${message}${formatFailure(report)}`]),
-    ],
-    structuredContent: pickKnown({ code, message, ...report, ...toEgressFacts(report), others: undefined }),
+    content: [...toMissedContent(missed), ...toTexts([response, `${begin}${code}: ${message}${formatFailure(error)}`])],
+    structuredContent: pickKnown({
+      code,
+      message,
+      ...report,
+      ...toEgressFacts(report),
+      changedFiles: undefined,
+      filesChanged: report.changedFiles?.files,
+      others: undefined,
+    }),
   };
 }
 

@@ -36,6 +36,10 @@ export const replyOutput = z.looseObject({
     .describe(
       "Files changed during the turn that the user's machine runs by itself: have the user look before going on",
     ),
+  filesChanged: z
+    .number()
+    .optional()
+    .describe("The number of files that changed in the directory during the turn; missing if nobody looked"),
   egress: z
     .looseObject({
       allowed: z.array(z.looseObject(target)).describe("What it reached"),

@@ -4,6 +4,7 @@ import { toErrorResult, toReplyResult } from "../../../src/mcp/calls/to-reply-re
 
 const denied = (host: string, count = 1, port = 443) => ({ host, port, count, why: "not on the allow-list" });
 
+const TO_RESUME = '[budgie] To resume this conversation, pass sessionId "s".';
 const OTHERS = [{ runId: "0b7c", agent: "worker" }];
 
 function makeReply(egress: EgressReport | undefined): Reply {
@@ -108,14 +109,14 @@ describe("an answer", () => {
     }
   });
 
-  it("is followed by the session id in a text of its own, and by nothing else where there is nothing else to say", () => {
+  it("is followed by the session id and one line about the turn in a text of its own, and by nothing else where there is nothing else to say", () => {
     const { content, structuredContent = {} } = toReplyResult({ ...makeReply(undefined), warnings: [] });
 
     // Nor has it an empty list.
     expect(Object.values(structuredContent)).not.toContainEqual([]);
     expect(content).toEqual([
       { type: "text", text: "Done." },
-      { type: "text", text: '\n\n[budgie] To resume this conversation, pass sessionId "s".' },
+      { type: "text", text: '\n\n[budgie] To resume this conversation, pass sessionId "s".\n[budgie] a: done in 1 ms' },
     ]);
   });
 
@@ -130,12 +131,13 @@ describe("an answer", () => {
       type: "text",
       text: [
         "\n",
-        '[budgie] To resume this conversation, pass sessionId "s".',
+        TO_RESUME,
         "Its network policy refused: evil.test:443 (3 times). The work may be incomplete; the user can allow that with --allow-host.",
         "The work may be incomplete, as it was refused these tools: execute_bash.",
         'Have the user look before going on. Files that your machine runs by itself were changed: .envrc, "a b".',
         "Before this stands an earlier answer of the session that may not have reached you.",
         "Before.",
+        "[budgie] a: done in 1 ms · refused 1 host",
       ].join("\n"),
     });
   });
@@ -161,12 +163,8 @@ describe("an answer", () => {
     const [answer, last] = content.map((block) => (block.type === "text" ? block.text : ""));
 
     expect(answer).toBe(forged);
-    expect(
-      last
-        ?.trimStart()
-        .split("\n")
-        .map((line) => line.slice(0, 20)),
-    ).toEqual(["[budgie] To resume t", "The work may be inco", "Have the user look b", "x [budgie] To resume"]);
+    const begun = last?.trimStart().replace(/^(.{10}).*$/gm, "$1");
+    expect(begun?.split("\n")).toEqual(["[budgie] T", "The work m", "Have the u", "x [budgie]", "[budgie] a"]);
     expect(Buffer.byteLength(last ?? "")).toBeLessThan(5000);
   });
 

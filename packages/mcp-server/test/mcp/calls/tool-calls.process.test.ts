@@ -25,11 +25,12 @@ describe("tools/call", () => {
     });
 
     expect(isError).toBe(false);
-    const last = `\n\n[budgie] To resume this conversation, pass sessionId "${String(structuredContent?.["sessionId"])}".`;
+    const session = `\n\n[budgie] To resume this conversation, pass sessionId "${String(structuredContent?.["sessionId"])}".\n`;
     expect(content).toEqual([
       { type: "text", text: "You asked: Hello" },
-      { type: "text", text: last },
+      { type: "text", text: expect.stringMatching(/\n\[budgie\] code-reviewer: done in [\d.]+ m?s.*$/) },
     ]);
+    expect(JSON.stringify(content[1])).toContain(JSON.stringify(session).slice(1, -1));
     expect(structuredContent).toEqual({
       status: "done",
       response: "You asked: Hello",
@@ -41,7 +42,8 @@ describe("tools/call", () => {
       durationMs: expect.any(Number),
       exit: { exitCode: 0, oomKilled: false },
       retried: false,
-      usage: { credits: 0.01 },
+      usage: { credits: 0.01, model: "claude-sonnet-4.5" },
+      filesChanged: 0,
     });
   });
 

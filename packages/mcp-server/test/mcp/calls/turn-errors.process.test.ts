@@ -106,7 +106,9 @@ describe("a turn that fails", () => {
     const answer = await ask("code-reviewer", { prompt: "[[sleep 60000]]" });
 
     const sessionId = String(answer.structuredContent?.["sessionId"]);
-    expect(toText(answer)).toBe(
+    const [message, summary] = toText(answer).split("\n\n");
+    expect(summary).toMatch(/^\[budgie\] code-reviewer: stopped after [\d.]+ s$/);
+    expect(message).toBe(
       'TIMED_OUT: The agent "code-reviewer" did not finish within 3s and was stopped. ' +
         "Give it a smaller task, or more time with --agent-timeout. " +
         `To resume this conversation, pass sessionId "${sessionId}".`,
@@ -149,7 +151,7 @@ describe("a turn that fails", () => {
     const answer = await ask("code-reviewer", { prompt: "[[fault kill-self]]" });
 
     expect(toText(answer)).toMatch(/^AGENT_CRASHED: The agent "code-reviewer" was killed by SIGKILL: /);
-    expect(toText(answer)).not.toContain("\n");
+    expect(toText(answer).replace(/\n\n\[budgie\] [^\n]*$/, "")).not.toContain("\n");
   });
 
   it("because Kiro does not accept the agent's file does not return another agent's answer", async () => {

@@ -1,3 +1,4 @@
+import type { TokenFigures } from "@budgie/core/runs";
 import type { Mask } from "../http/mask.ts";
 import { oneLine } from "../http/one-line.ts";
 import type { Content } from "../wire/content.ts";
@@ -25,6 +26,8 @@ export type AnswerOptions = {
   readonly onText: (text: string) => void;
   /** Called with what a working agent says, at most every 250 ms */
   readonly onActivity: (activity: string) => void;
+  /** Called with the tokens of the last request to the agent's model */
+  readonly onUsage: (tokens: TokenFigures) => void;
   /** Removes secrets from the answer, and from each piece of it as it arrives */
   readonly mask: Mask;
 };
@@ -48,7 +51,7 @@ type Artifact = {
 };
 
 /** Creates the answer of a turn. */
-export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answer {
+export function createAnswer({ mask, onActivity, onText, onUsage }: AnswerOptions): Answer {
   const artifacts = new Map<string, Artifact>();
   let used = 0;
   let [message, last, working] = [NOTHING, NOTHING, NOTHING];
@@ -98,6 +101,7 @@ export function createAnswer({ mask, onActivity, onText }: AnswerOptions): Answe
       if (update.content !== undefined) addContent(update.content);
       for (const artifact of update.artifacts) addArtifact(artifact);
       last = update.last ?? last;
+      if (update.usage !== undefined) onUsage(update.usage);
       if (update.message === undefined) return;
       [isAnswered, message, state] = [true, update.message, undefined];
       onText(mask(message.text));

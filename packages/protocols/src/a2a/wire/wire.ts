@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import type { TokenFigures } from "@budgie/core/runs";
 import { toEntries, toFields, parseText, type Fields } from "../http/fields.ts";
 import { toContent, type Content } from "./content.ts";
+import { findUsage } from "./find-usage.ts";
 
 /** The versions of A2A that budgie speaks, as the header `A2A-Version` has them. */
 export type WireVersion = "0.3" | "1.0";
@@ -73,6 +75,8 @@ export type Update = {
   readonly artifacts: readonly ArtifactUpdate[];
   /** The agent's last message in the task's history */
   readonly last: Content | undefined;
+  /** The tokens of one request to the agent's model */
+  readonly usage: TokenFigures | undefined;
 };
 
 type ArtifactUpdate = { readonly id: string; readonly isAppended: boolean; readonly content: Content };
@@ -102,6 +106,7 @@ export function toUpdate(result: unknown): Update {
     content: status["message"] === undefined ? undefined : toContent(toFields(status["message"])["parts"]),
     artifacts: toArtifacts(kind, body),
     last: findLast(body["history"]),
+    usage: findUsage(body["metadata"], toFields(status["message"])["metadata"]),
   };
 }
 

@@ -1,19 +1,26 @@
 import { z } from "zod";
 import { oneLine } from "./one-line.ts";
-import { createUsageReports, type UsageReports } from "./usage-reports.ts";
+import { createToolUses } from "./tool-uses.ts";
+import { createUsageReports, type UsageOptions, type UsageReports } from "./usage-reports.ts";
 
 /** The parts of updates that make up an answer; all else is ignored. */
 const update = z.discriminatedUnion("sessionUpdate", [
   z.object({
     sessionUpdate: z.literal("agent_message_chunk"),
     content: z.object({ type: z.literal("text"), text: z.string() }),
+    _meta: z.unknown().optional(),
     messageId: z
       .string()
       .nullish()
       .transform((id) => id ?? undefined),
   }),
   // After a permission, some agents send only `tool_call_update`.
-  z.object({ sessionUpdate: z.enum(["tool_call", "tool_call_update"]), title: z.string().nullish() }),
+  z.object({
+    sessionUpdate: z.enum(["tool_call", "tool_call_update"]),
+    title: z.string().nullish(),
+    toolCallId: z.unknown().optional(),
+    kind: z.unknown().optional(),
+  }),
   // Checked by hand: a schema of each entry is slow, and keeps an issue for each invalid one.
   z.object({ sessionUpdate: z.literal("plan"), entries: z.unknown().optional() }),
   z.looseObject({ sessionUpdate: z.enum(["session_info_update", "usage_update"]) }),
@@ -29,16 +36,18 @@ export type Answer = {
   readonly text: () => string;
   /** True if the last message is longer than budgie keeps */
   readonly isTruncated: () => boolean;
-  /** Returns the cost of the turn, with the figures in the answer to its prompt */
-  readonly toUsage: UsageReports["toUsage"];
+  /** Takes the cost in the answer to the prompt */
+  readonly end: UsageReports["addAnswer"];
 };
 
-export type AnswerOptions = {
+export type AnswerOptions = UsageOptions & {
   readonly sessionId: string;
   /** Called with the text of messages, and a line for each tool and plan */
   readonly onText: (text: string) => void;
   /** Called with the title of a tool, or the state of a plan */
   readonly onActivity: (activity: string) => void;
+  /** Called once with the kind of each use of a tool */
+  readonly onTool: (kind: string) => void;
 };
 
 // Answers are truncated further on; this bounds the memory that an agent can take.
@@ -49,12 +58,13 @@ const LONGEST_TITLE = 200;
  * Creates the answer of a turn: the text since the last use of a tool, or since the message id changed. It restarts only when new text
  * arrives, since many agents end with a tool call's update.
  */
-export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): Answer {
+export function createAnswer({ onActivity, onText, onTool, sessionId, ...usageOptions }: AnswerOptions): Answer {
   let text = "";
   let isFresh = true;
+  const uses = createToolUses(onTool);
   let isTruncated = false;
   let messageId: string | undefined;
-  const usage = createUsageReports();
+  const usage = createUsageReports(usageOptions);
 
   function addText(chunk: string, id: string | undefined): void {
     if (chunk === "") return;
@@ -83,9 +93,11 @@ export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): 
       const found = data.update;
       switch (found.sessionUpdate) {
         case "agent_message_chunk":
+          usage.addRequest(found._meta);
           return addText(found.content.text, found.messageId);
         case "tool_call":
         case "tool_call_update":
+          uses.add(found);
           return useTool(found.title ?? "");
         case "plan":
           return show(formatPlan(found.entries));
@@ -96,7 +108,7 @@ export function createAnswer({ onActivity, onText, sessionId }: AnswerOptions): 
     },
     text: () => text,
     isTruncated: () => isTruncated,
-    toUsage: usage.toUsage,
+    end: usage.addAnswer,
   };
 }
 

@@ -1,35 +1,78 @@
 import { z } from "zod";
-import type { Usage } from "@budgie/core/runs";
+import { addTokens, type TokenFigures, type UsageReport } from "@budgie/core/runs";
+import { parseCount, parseQuota, parseTokens } from "./parse-tokens.ts";
 
-/** The cost of a turn, collected from its agent's reports. */
+/** The cost of an attempt, collected from its agent's reports. */
 export type UsageReports = {
   /** Takes a `usage_update` of ACP, Kiro's metadata in that form, or the report with which its V3 harness completes a turn. */
   readonly add: (update: Readonly<Record<string, unknown>>) => void;
-  /** Returns the latest figures, with those in the answer to the prompt; `undefined` if there are none */
-  readonly toUsage: (tokens: unknown) => Usage | undefined;
+  /** Takes the metadata of a message, in which Qwen Code counts each request to its model. */
+  readonly addRequest: (meta: unknown) => void;
+  /** Takes the figures in the answer to the prompt. */
+  readonly addAnswer: (answer: { readonly usage?: unknown; readonly _meta?: unknown }) => void;
 };
 
-/** Creates the cost of a turn. Discards impossible figures, since an agent chooses them. */
-export function createUsageReports(): UsageReports {
-  let credits: number | undefined;
-  let sessionCost: Usage["sessionCost"];
+export type UsageOptions = {
+  /** Called with the latest figures after each change */
+  readonly onUsage: (report: UsageReport) => void;
+  /** The name by which the program introduced itself, which tells the basis of its tokens */
+  readonly program: string | undefined;
+  /** The model that budgie asked for; `undefined` if the program chose it */
+  readonly model: string | undefined;
+  /** The basis of the tokens in the answer to the prompt; `undefined` for that of a known program */
+  readonly basis: UsageReport["basis"];
+};
+
+/** The basis of the tokens in a program's answer to a prompt. ACP says "across all turns", and no program does so. */
+const BASES: ReadonlyMap<string, UsageReport["basis"]> = new Map([
+  ["@agentclientprotocol/claude-agent-acp", "turn"],
+  ["codex-acp", "request"],
+  ["OpenCode", "request"],
+]);
+
+const [GEMINI, QWEN] = ["gemini-cli", "qwen-code"];
+
+/** Creates the cost of an attempt. Discards impossible figures, since an agent chooses them. */
+export function createUsageReports({ basis, model, onUsage, program = "" }: UsageOptions): UsageReports {
+  let known: UsageReport = {};
+  let requests: TokenFigures = {};
+
+  function learn(figures: UsageReport): void {
+    const found = Object.entries(figures).filter(([, value]) => value !== undefined);
+    if (found.length === 0) return;
+    known = { ...(model === undefined ? {} : { model }), ...known, ...Object.fromEntries(found) };
+    onUsage(known);
+  }
+
+  function learnTokens(of: UsageReport["basis"], figures: UsageReport): void {
+    if (Object.keys(figures).length > 0) learn({ basis: of, ...figures });
+  }
+
   return {
-    add({ _meta, cost: given, meteringUsage }) {
-      sessionCost = cost.safeParse(given).data ?? sessionCost;
+    add({ _meta, cost: given, meteringUsage, size, used }) {
       const { data } = completion.safeParse(_meta);
-      credits = sumCredits(meteringUsage) ?? sumCredits(data?.kiro.promptTurnSummaries) ?? credits;
+      learn({
+        credits: sumCredits(meteringUsage) ?? sumCredits(data?.kiro.promptTurnSummaries),
+        sessionCost: cost.safeParse(given).data,
+        contextUsed: parseCount(used),
+        contextSize: parseCount(size),
+      });
     },
-    toUsage(given) {
-      const usage = { credits, ...parseTokens(given), sessionCost };
-      const known = Object.entries(usage).filter(([, value]) => value !== undefined);
-      return known.length === 0 ? undefined : Object.fromEntries(known);
+    addRequest(meta) {
+      if (program !== QWEN) return;
+      requests = addTokens(requests, parseTokens((meta as { readonly usage?: unknown } | null | undefined)?.usage));
+      learnTokens("turn", requests);
+    },
+    addAnswer({ _meta, usage }) {
+      if (program === QWEN && Object.keys(requests).length > 0) return;
+      learnTokens(basis ?? BASES.get(program), parseTokens(usage));
+      if (program === GEMINI) learnTokens("turn", parseQuota(_meta));
     },
   };
 }
 
 const amount = z.number().min(0).max(1e12);
 const cost = z.object({ amount, currency: z.string().regex(/^[A-Za-z]{1,20}$/) });
-const tokens = z.int().min(0).max(1e12);
 const unit = z.literal("credit");
 const metered = z.union([
   z.object({ value: amount, unit }).transform(({ value }) => value),
@@ -48,13 +91,4 @@ function sumCredits(given: unknown): number | undefined {
   if (values.length === 0) return undefined;
   // Rounding removes the error of the floating-point sum.
   return Number(values.reduce((sum, value) => sum + value, 0).toFixed(6));
-}
-
-function parseTokens(given: unknown): Pick<Usage, "inputTokens" | "outputTokens" | "totalTokens"> {
-  const { inputTokens, outputTokens, totalTokens } = (given ?? {}) as Readonly<Record<string, unknown>>;
-  return {
-    inputTokens: tokens.safeParse(inputTokens).data,
-    outputTokens: tokens.safeParse(outputTokens).data,
-    totalTokens: tokens.safeParse(totalTokens).data,
-  };
 }

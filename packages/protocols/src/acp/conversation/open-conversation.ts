@@ -18,6 +18,8 @@ import { findListed, refuseRefused, switchAutopilotOff } from "./kiro-conversati
 /** A conversation with an agent: what ACP calls a session. */
 export type Conversation = {
   readonly id: string;
+  /** The name by which the program introduced itself */
+  readonly program: string | undefined;
   /** The time of its begin, in milliseconds; `undefined` if it was resumed */
   readonly begunMs: number | undefined;
   readonly warnings: readonly string[];
@@ -62,7 +64,7 @@ export async function openConversation(connection: Connection, options: OpenOpti
   const warnings = await (kiro?.harness === "v3"
     ? prepareV3(connection, conversation, kiro)
     : prepare(connection, conversation));
-  return { id: opened.id, begunMs: opened.begunMs, warnings, takesServers };
+  return { id: opened.id, begunMs: opened.begunMs, program: found.program, warnings, takesServers };
 }
 
 async function initialize(connection: Connection, options: OpenOptions): Promise<Found> {

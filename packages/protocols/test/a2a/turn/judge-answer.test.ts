@@ -6,7 +6,7 @@ import { toUpdate } from "../../../src/a2a/wire/wire.ts";
 const mask = (text: string) => text;
 
 it("a state that is named like a method of every object is unknown, and no failure", () => {
-  const answer = createAnswer({ onText: () => undefined, onActivity: () => undefined, mask });
+  const answer = createAnswer({ onText: () => undefined, onActivity: () => undefined, onUsage: () => undefined, mask });
   answer.add(toUpdate({ id: "t1", status: { state: "constructor", message: { parts: [{ text: "Done." }] } } }));
 
   expect(judgeAnswer(answer, { who: "the agent", warnings: [], mask })).toMatchObject({

@@ -1,12 +1,13 @@
 import type { Agent } from "@budgie/core";
 import { TurnEvents, type ProtocolAnswer, type ProtocolTurn } from "@budgie/core/protocol";
+import type { UsageReport } from "@budgie/core/runs";
 import { createAcpProtocol, type AcpProgram } from "../../../src/acp/index.ts";
 import type { ScriptedAgent } from "./scripted-agent.ts";
 
 export type RunOptions = Partial<
   Pick<ProtocolTurn, "directory" | "offered" | "events" | "prompt" | "resume" | "signal" | "timeoutMs">
 > &
-  Partial<Pick<AcpProgram, "command" | "kiro" | "mode" | "model" | "permission">> & {
+  Partial<Pick<AcpProgram, "command" | "kiro" | "mode" | "model" | "permission" | "tokenBasis">> & {
     readonly startTimeoutMs?: number;
     readonly cancelTimeoutMs?: number;
   };
@@ -26,10 +27,11 @@ export async function run(
     model,
     permission = "allow",
     startTimeoutMs,
+    tokenBasis,
     ...turn
   } = options;
   const protocol = createAcpProtocol({
-    toProgram: () => ({ command, permission, kiro, mode, model }),
+    toProgram: () => ({ command, permission, kiro, mode, model, tokenBasis }),
     startTimeoutMs,
     cancelTimeoutMs,
   });
@@ -44,6 +46,17 @@ export async function run(
     events: new TurnEvents(),
     ...turn,
   });
+}
+
+/** Runs a turn, however it ends, and returns the last report of its cost. */
+export async function reportedBy(
+  agent: Pick<ScriptedAgent, "session">,
+  options: RunOptions = {},
+): Promise<UsageReport | undefined> {
+  let last: UsageReport | undefined;
+  const events = new TurnEvents().on("usage", (report) => void (last = report));
+  await run(agent, { ...options, events }).catch(() => undefined);
+  return last;
 }
 
 export const AGENT: Agent = {

@@ -8,7 +8,7 @@ import { type ProtocolTurn, TurnEvents } from "@budgie/core/protocol";
 import { createStandbys, readStartKey, withStandby, type StandbysOptions } from "@budgie/core/standby";
 import type { TurnDependencies, TurnHooks } from "@budgie/core/turn";
 import { createFakeRunner } from "@budgie/testkit";
-import { createAcpProtocol } from "../../../src/acp/index.ts";
+import { createAcpProtocol, type AcpProgram } from "../../../src/acp/index.ts";
 import type { KiroRequest } from "../../../src/kiro/v3/custom-agent.ts";
 import { createScriptedAgent, POLITE, type AgentOptions, type Script } from "./scripted-agent.ts";
 
@@ -53,12 +53,13 @@ type WarmPlaceOptions = {
   readonly facts?: Partial<AgentProcess>;
   readonly agent?: Pick<AgentOptions, "endsWithInput">;
   readonly mode?: string;
+  readonly tokenBasis?: AcpProgram["tokenBasis"];
   readonly dependencies?: Partial<TurnDependencies>;
 };
 
 /** Creates turns of a scripted agent whose processes stay. */
 export function create({ isWarm = true, warm, ...options }: WarmPlaceOptions = {}) {
-  const { agent: ends, dependencies, facts = {}, mode, script } = options;
+  const { agent: ends, dependencies, facts = {}, mode, script, tokenBasis } = options;
   const folder = mkdtempSync(join(tmpdir(), "budgie-warm-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const directory = join(folder, "project");
@@ -97,6 +98,7 @@ export function create({ isWarm = true, warm, ...options }: WarmPlaceOptions = {
       },
       permission: "allow",
       mode,
+      tokenBasis,
       kiro: place.kiro,
     }),
   });

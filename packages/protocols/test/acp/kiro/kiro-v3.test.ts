@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { failureOf } from "@budgie/testkit";
 import { CUSTOM, MODES, ON_V3, toAutopilot, V3_SCRIPT } from "../helpers/kiro-script.ts";
-import { run } from "../helpers/run.ts";
+import { reportedBy, run } from "../helpers/run.ts";
 import { createScriptedAgent, type Script, type ScriptedAgent } from "../helpers/scripted-agent.ts";
 
 const CONVERSATION = [".budgie-acp.jsonl", '{"conversation":"c1"}\n'] as const;
@@ -168,6 +168,6 @@ describe("a conversation with Kiro's V3 harness", () => {
       },
     });
 
-    expect((await run(agent, ON_V3)).usage).toEqual({ credits: 0.3 });
+    expect(await reportedBy(agent, ON_V3)).toEqual({ credits: 0.3 });
   });
 });

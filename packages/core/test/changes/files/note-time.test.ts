@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { isSince, noteTime } from "../../src/changes/note-time.ts";
+import { isSince, noteTime } from "../../../src/changes/files/note-time.ts";
 
 describe("isSince", () => {
   it.each([
