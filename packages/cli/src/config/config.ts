@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { z } from "zod";
 import { BudgieError, type Agent } from "@budgie/core";
+import { parseBudgets } from "@budgie/core/budget";
 import { parseDuration, parseTimeout } from "@budgie/core/text";
 import type { LimitWishes, RateLimits } from "@budgie/core/turn";
 import type { Retention } from "@budgie/store";
@@ -98,24 +99,24 @@ export function parseSource(source: Source, host: Host): Config {
   const { env, heartbeat, keepRuns, maxRunsBytes, sessionTtl, softDeadline, sweepEvery, warmIdle, ...options } = rest;
   const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
   const promptsDir = resolvePath(options.promptsDir, host);
+  const findFile = (key: "caFile" | "contextSummaryPrompt" | "systemPrompt"): string | undefined =>
+    findExistingFile(options[key], toName(key), host);
   return {
     ...options,
     isShortProjectLogin: source.given.credentials === undefined,
     promptsDir,
     protocol: chooseProtocol(options, source),
     ...mergeAccess({ ...options, ...limits }, source, host),
+    budgets: parseBudgets(source.content.budgets),
     env: chooseVariables(env, source.content),
     agentEnv: source.content.agentEnv,
     mcp: source.content.mcp,
     mcpRegistry: source.content.mcpRegistry,
     agentsDir: findAgentsDir(options.agentsDir, source, host),
     sessionsDir: resolvePath(options.sessionsDir, host),
-    caFile: findExistingFile(options.caFile, toName("caFile"), host),
-    systemPrompt:
-      findExistingFile(options.systemPrompt, toName("systemPrompt"), host) ?? join(promptsDir, "_system.md"),
-    contextSummaryPrompt:
-      findExistingFile(options.contextSummaryPrompt, toName("contextSummaryPrompt"), host) ??
-      join(promptsDir, "_context-summary.md"),
+    caFile: findFile("caFile"),
+    systemPrompt: findFile("systemPrompt") ?? join(promptsDir, "_system.md"),
+    contextSummaryPrompt: findFile("contextSummaryPrompt") ?? join(promptsDir, "_context-summary.md"),
     kiroBinary: options.sandbox ? options.kiroBinary : toBinary(options.kiroBinary, host),
     kiroDataDir: resolvePath(options.kiroDataDir ?? findKiroDataDir(host), host),
     stateDir: resolvePath(options.stateDir ?? findStateDir(host), host),
@@ -211,20 +212,19 @@ function mergeAccess(
   host: Host,
 ): Merged {
   const { agents, allowRoot, configuredAgents, kagent, limits = {}, maxConcurrent, workspaces, ...inFile } = content;
-  const { sandbox } = options;
-  if (!sandbox && Object.keys(limits).length > 0) throw needsSandbox(`"limits" in "${file}"`);
+  if (!options.sandbox && Object.keys(limits).length > 0) throw needsSandbox(`"limits" in "${file}"`);
   const timeoutMs = parseTimeout(options.agentTimeout, toName("agentTimeout"));
   const access: PolicyOptions = {
     ceiling: {
       workspace: options.workspace,
-      egress: parseEgressCeiling({ options, inFile, file, sandbox }),
+      egress: parseEgressCeiling({ options, inFile, file, sandbox: options.sandbox }),
       limits,
       timeoutMs,
     },
     sections: agents,
     programs: new Set(configuredAgents.flatMap(({ name, program }) => (program === undefined ? [] : [name]))),
     file,
-    sandbox,
+    sandbox: options.sandbox,
   };
   return {
     config: file,

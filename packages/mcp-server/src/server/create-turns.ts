@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/core";
 import { isKiros } from "@budgie/core/agents";
+import type { ScopedBudget } from "@budgie/core/budget";
 import { createByteBudget } from "@budgie/core/bounds";
 import type { Nesting } from "@budgie/core/policy";
 import { createOutputFiles, type Protocol } from "@budgie/core/protocol";
@@ -8,7 +9,13 @@ import { createSessionStore, type RegisterEntry, type SessionStore } from "@budg
 import { escapeForTerminal } from "@budgie/core/text";
 import { createLeftWatch, formatLeft, fillLimits, type TextLimits, type TurnDependencies } from "@budgie/core/turn";
 import { createFindKiroFlags } from "@budgie/protocols/kiro";
-import { createRunLog, createSessionRegister, type RunLogFile, type RegisterFile } from "@budgie/store";
+import {
+  createBudgetLedger,
+  createRunLog,
+  createSessionRegister,
+  type RunLogFile,
+  type RegisterFile,
+} from "@budgie/store";
 import { removeCopies } from "../agent-servers/write-shown-file.ts";
 import { closeShared, MOST_PENDING_BYTES, type SharedServers } from "../agent-servers/shared-servers.ts";
 import { serveMcpServers } from "../agent-servers/serve-mcp-servers.ts";
@@ -19,7 +26,7 @@ import { createKagentAgents, withPresentAgents } from "../agents/kagent-agents.t
 import { openRemote } from "../agents/open-remote.ts";
 import { loadTools } from "../agents/load-tools.ts";
 import { refuseGuardedMounts } from "../config/refuse-guarded-mounts.ts";
-import { findPolicy, findProvided, findWorkspace } from "../config/settings.ts";
+import { findPolicy, findProvided, findWorkspace, listBudgets } from "../config/settings.ts";
 import type { ServerConfig } from "../config/server-config.ts";
 import { readGitIdentity } from "../process/read-git-identity.ts";
 import { createSweeper, type Sweeper } from "../garbage/sweeper.ts";
@@ -84,6 +91,9 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const elsewhere = await openRemote(config, owner, runner);
   const sessions = createSessionStore(runner, { register, owner, keepMs, origin }, elsewhere);
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
+  const ledger = createBudgetLedger({ stateDir, owner });
+  const budgetsOf = (agent: string, directory: string): readonly ScopedBudget[] =>
+    listBudgets(config, agent, directory);
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
   const findFlags = createFindKiroFlags({ runner, binary: config.kiroBinary, stateDir });
@@ -113,6 +123,8 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     textLimits: pickTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
     maxTurnsPerMinute: config.maxTurnsPerMinute,
+    // A person's own command is no agent's.
+    budgets: options.protocol === undefined ? { ledger, budgetsOf } : undefined,
     turnLimits: fillLimits(config.turnLimits, runner.capacity),
     workspacePathOf(directory) {
       const path = findWorkspace(config, directory)?.workspacePath ?? config.workspacePath;
@@ -149,6 +161,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     await sessions.close();
     register.close();
     runLog.close();
+    ledger.close();
     await owner.release();
   }
 
