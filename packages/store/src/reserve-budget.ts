@@ -1,6 +1,6 @@
 import type { BudgetLimit, Cap, ReservationWish, Reserved, Standing } from "@budgie/core/budget";
 import type { OwnerRecord } from "@budgie/core/owners";
-import { addToTotal, listLimitRows, readStanding, round, type LimitRow } from "./budget-rows.ts";
+import { addToTotal, listLimitRows, readStanding, round, type LimitRow } from "./limit-row.ts";
 import type { Database } from "./sqlite.ts";
 
 /** A limit that a turn would count to. */

@@ -1,5 +1,5 @@
 import { toOpenPeriod, toSessionPeriod, type Amounts, type Standing } from "@budgie/core/budget";
-import { addToTotal, KEY, listLimitRows, readStanding, type LimitRow } from "./budget-rows.ts";
+import { addToTotal, KEY, listLimitRows, readStanding, type LimitRow } from "./limit-row.ts";
 import type { Database } from "./sqlite.ts";
 
 /**

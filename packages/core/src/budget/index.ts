@@ -10,12 +10,6 @@ export {
   type BudgetWindow,
   type ScopedBudget,
 } from "./budget.ts";
-export {
-  COST_FORM,
-  parseBudget,
-  parseBudgets,
-  parseLimits,
-  type BudgetSection,
-  type BudgetSections,
-} from "./parse-budget.ts";
+export { COST_FORM, parseBudget, parseBudgets, type BudgetSection, type BudgetSections } from "./parse-budget.ts";
+export { parseAmounts } from "./parse-amounts.ts";
 export type { BudgetLedger, Cap, ReservationWish, Reserved, Standing } from "./budget-ledger.ts";

@@ -1,7 +1,7 @@
 import type { Amounts, Budget } from "./budget.ts";
 
 /** The limits of one window, as a person or a caller writes them. */
-export type BudgetLimits = {
+type BudgetLimits = {
   readonly turns?: number | undefined;
   readonly minutes?: number | undefined;
   /** The tokens that models read anew and write, without those from caches */
@@ -15,7 +15,7 @@ export type BudgetLimits = {
 export const COST_FORM = /^(\d{1,9}(?:\.\d{1,6})?) ([A-Z]{3})$/;
 
 /** Returns the amounts of checked limits. */
-export function parseLimits({ cost, ...amounts }: BudgetLimits): Amounts {
+function parseLimits({ cost, ...amounts }: BudgetLimits): Amounts {
   const [, amount, currency] = COST_FORM.exec(cost ?? "") ?? [];
   const given = Object.entries(amounts).filter((entry): entry is [string, number] => entry[1] !== undefined);
   return { ...Object.fromEntries(given), ...(currency === undefined ? {} : { [currency]: Number(amount) }) };

@@ -7,7 +7,8 @@ import { removeTerminalSequences } from "../text/remove-terminal-sequences.ts";
 import { sanitizeText } from "../text/sanitize-text.ts";
 import type { UsageReport } from "../usage.ts";
 import type { Turn } from "./turn.ts";
-import { addUsage, subtractTotals } from "./usage-sums.ts";
+import { addUsage } from "../runs/add-usage.ts";
+import { subtractTotals } from "../runs/subtract-totals.ts";
 
 /** The watch of a running turn. */
 export type BudgetWatch = {

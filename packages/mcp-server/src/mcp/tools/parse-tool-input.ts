@@ -1,8 +1,5 @@
 import { z } from "zod";
 import { BudgieError, EGRESS_MODES } from "@budgie/core";
-import { COST_FORM } from "@budgie/core/budget";
-
-const amount = z.number().min(0);
 
 // A call can only tighten the policy, and no mode is looser than "bridge".
 const CALL_MODES = EGRESS_MODES.filter((mode) => mode !== "bridge");
@@ -38,17 +35,9 @@ export const agentInput = z.strictObject({
     .optional()
     .describe('How long the agent may take, such as "90s" or "5m", if that is less than configured.'),
   budget: z
-    .strictObject(
-      {
-        minutes: amount.optional(),
-        tokens: amount.optional(),
-        credits: amount.optional(),
-        cost: z.string().regex(COST_FORM).optional(),
-      },
-      'an object such as {"credits": 2, "cost": "1 USD"}',
-    )
+    .string("a text")
     .optional()
-    .describe('The most that this call may use, such as {"credits": 2}, if that is less than configured.'),
+    .describe('The most that this call may use, such as "2 credits" or "1 USD", if that is less than configured.'),
 });
 
 /** The input of an agent's tool with `--sticky-sessions`. */

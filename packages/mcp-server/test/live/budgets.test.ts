@@ -54,6 +54,16 @@ describe("a budget of the configuration", () => {
     expect(await call(first)).toBe("answered");
   });
 
+  it.each([
+    [{ budget: { week: {} } }, /unknown in "budget": "week"/],
+    [{ budget: { day: { turns: -1 } } }, /"budget.day.turns" .* a whole number of at least 0/],
+    [{ budget: { day: { cost: "5" } } }, /"budget.day.cost" .* an amount with its currency such as "5 USD"/],
+    [{ agents: { coder: { budget: { day: { credits: "5" } } } } }, /"agents.coder.budget.day.credits"/],
+    [{ workspaces: { "/": { budget: 5 } } }, /"workspaces.\/.budget"/],
+  ])("is refused as %j", async (config, expected) => {
+    await expect(createPlace(config).start()).rejects.toThrow(expected);
+  });
+
   it("opens no database before a call", async () => {
     const { start, stateDir } = createPlace({ budget: { day: { turns: 10 } } });
 

@@ -3,9 +3,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { kiroCliPath } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
-import { budgiePath, createBudgieUser, toText, waitFor, type BudgieUser } from "./helpers/start-budgie.ts";
+import {
+  budgiePath,
+  createBudgieUser,
+  toText,
+  waitFor,
+  type BudgieUser,
+} from "../../../cli/test/helpers/start-budgie.ts";
 
-const callBudgie = fileURLToPath(new URL("fixtures/call-budgie.mjs", import.meta.url));
+const callBudgie = fileURLToPath(new URL("../../../cli/test/fixtures/call-budgie.mjs", import.meta.url));
 
 describe("a budget", () => {
   it("holds for two budgies on one state, the first of which is killed during its turn", async () => {
