@@ -165,8 +165,9 @@ describe("a nested call", () => {
     const [outer, inner] = [openLedger(stateDir), openLedger(stateDir)];
     const root = await beginRoot(outer, budget);
     const child = await beginIn(inner, root);
-    await inner.settle(child.run, { turns: 1, credits: 2 });
 
+    await inner.settle(child.run, { turns: 1, credits: 2 });
+    expect(await peek(outer, "credits")).toMatchObject({ used: 5, reserved: 3 });
     await outer.settle(root.run, { turns: 1, credits: 1 });
 
     expect((await peek(outer, "credits")).used).toBe(3);
