@@ -34,7 +34,7 @@ export function readStanding(database: Database, limit: BudgetLimit): Standing {
 export function addToTotal(database: Database, { period, scope, unit }: BudgetLimit, amount: number): void {
   database.run(
     `INSERT INTO budget_totals (scope, period, unit, amount, touched) VALUES (?, ?, ?, ?, ?)
-      ON CONFLICT (scope, period, unit) DO UPDATE SET amount = max(0, round(amount + ?, 9)), touched = excluded.touched`,
+      ON CONFLICT (period, scope, unit) DO UPDATE SET amount = max(0, round(amount + ?, 9)), touched = excluded.touched`,
     scope,
     period,
     unit,

@@ -88,7 +88,7 @@ const MIGRATIONS: readonly string[] = [
     unit TEXT NOT NULL,
     most REAL NOT NULL,
     reserved REAL NOT NULL,
-    PRIMARY KEY (run, scope, period, unit)
+    PRIMARY KEY (run, period, scope, unit)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE budget_totals (
     scope TEXT NOT NULL,
@@ -96,8 +96,9 @@ const MIGRATIONS: readonly string[] = [
     unit TEXT NOT NULL,
     amount REAL NOT NULL,
     touched INTEGER NOT NULL,
-    PRIMARY KEY (scope, period, unit)
-  ) STRICT, WITHOUT ROWID`,
+    PRIMARY KEY (period, scope, unit)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX budget_touched ON budget_totals (touched)`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */

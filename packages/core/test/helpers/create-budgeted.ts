@@ -41,14 +41,23 @@ export function createBudgeted({ budget, caps = [], isolation = "none", nesting,
       wishes.push(wish);
       return spent === undefined ? { caps } : { spent };
     },
-    bind: async (...names) => void bound.push(names),
+    async bind(...names) {
+      for (let passes = 0; passes < 100; passes++) await new Promise((resolve) => setImmediate(resolve));
+      bound.push(names);
+      order.push("bound");
+    },
     async settle(run, used: Amounts | undefined) {
       settled.push(used);
       return settle === undefined ? [] : settle(run, used);
     },
     close: () => undefined,
   };
-  const runner = createFakeRunner(() => ({}));
+  const order: string[] = [];
+  const runner = createFakeRunner(async ({ options }) => {
+    await options.ready;
+    order.push("started");
+    return {};
+  });
   const protocol: TurnDependencies["protocol"] = async (turn) => {
     const command = { argv: ["x"], env: {}, projections: [] } as const;
     const child = await turn.session.start(command, { directory: turn.directory, input: "", signal: turn.signal });
@@ -73,5 +82,5 @@ export function createBudgeted({ budget, caps = [], isolation = "none", nesting,
     },
     ...(nesting === undefined ? {} : { nesting }),
   });
-  return { runTurn, runner, wishes, settled, bound };
+  return { runTurn, runner, wishes, settled, bound, order };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { TurnEvents, type ProtocolTurn } from "@budgie/core/protocol";
 import { failureOf } from "@budgie/testkit";
 import { CREDITS, TURN, createBudgeted } from "../helpers/create-budgeted.ts";
 
@@ -27,6 +28,43 @@ describe("a running turn", () => {
     );
     expect(report.sessionId).toBeDefined();
     expect(settled).toEqual([expect.objectContaining({ credits: 2.1 })]);
+  });
+
+  it.each<[string, (turn: ProtocolTurn) => unknown]>([
+    ["reports more", ({ events }) => events.emit("usage", { credits: 2.2 })],
+    ["has gone on for 5 s", () => vi.advanceTimersByTimeAsync(5000)],
+  ])("is stopped too if its agent %s", async (_how, goOn) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { runTurn } = createBudgeted({
+      caps: [{ unit: "credits", amount: 2, limit: CREDITS }],
+      budget: { day: { credits: 10 } },
+      async work(turn) {
+        turn.events.emit("usage", { credits: 2.1 });
+        expect(turn.signal?.aborted).toBe(false);
+        await goOn(turn);
+      },
+    });
+
+    expect((await failureOf(runTurn(TURN))).code).toBe("BUDGET_SPENT");
+  });
+
+  it("that its caller cancels is cancelled, also once its budget is spent, and nobody listens to it any more", async () => {
+    const [caller, events] = [new AbortController(), new TurnEvents()];
+    const { runTurn } = createBudgeted({
+      caps: [{ unit: "credits", amount: 2, limit: CREDITS }],
+      budget: { day: { credits: 10 } },
+      async work() {
+        events.emit("usage", { credits: 2.1 });
+        events.emit("activity", "Read a file");
+        caller.abort();
+      },
+    });
+
+    const { code } = await failureOf(runTurn(TURN, { events, signal: caller.signal }));
+
+    expect(code).toBe("CANCELLED");
+    expect([events.listenerCount("usage"), events.listenerCount("output")]).toEqual([0, 0]);
   });
 
   it("is answered if it reports with its answer that it used more", async () => {

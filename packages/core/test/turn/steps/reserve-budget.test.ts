@@ -64,12 +64,13 @@ describe("a turn with a budget", () => {
   });
 
   it("names the session that it opens before its agent starts", async () => {
-    const { bound, runTurn } = createBudgeted({ budget: { session: { turns: 3 } } });
+    const { bound, order, runTurn } = createBudgeted({ budget: { session: { turns: 3 } } });
 
     const { runId, sessionId } = await runTurn(TURN);
     await runTurn({ ...TURN, sessionId });
 
     expect(bound).toEqual([[runId, sessionId]]);
+    expect(order).toEqual(["bound", "started", "started"]);
   });
 
   it("is answered even if its budget cannot be settled", async () => {
