@@ -71,6 +71,7 @@ export function createBudgeted({ budget, caps = [], isolation = "none", nesting,
     agents: () => [AGENT],
     runner: { ...runner, isolation, ...(given.openSession === undefined ? {} : { openSession: given.openSession }) },
     protocol,
+    retry: "never",
     policyOf: () => ({ workspace: "rw", egress: { mode: "open", hosts: [] }, limits: {}, timeoutMs: 1000 }),
     workspaceRules: { allowedRoots: [], guarded: undefined },
     budgets: {
