@@ -28,6 +28,7 @@ type Given = {
   readonly failure?: Error;
   readonly settle?: BudgetLedger["settle"];
   readonly openSession?: Runner["openSession"];
+  readonly bind?: BudgetLedger["bind"];
   readonly nesting?: Nesting;
   readonly isolation?: Runner["isolation"];
   readonly work?: (turn: ProtocolTurn) => Promise<void>;
@@ -42,9 +43,8 @@ export function createBudgeted({ budget, caps = [], isolation = "none", nesting,
       return spent === undefined ? { caps } : { spent };
     },
     async bind(...names) {
-      for (let passes = 0; passes < 100; passes++) await new Promise((resolve) => setImmediate(resolve));
       bound.push(names);
-      order.push("bound");
+      await given.bind?.(...names);
     },
     async settle(run, used: Amounts | undefined) {
       settled.push(used);
@@ -52,10 +52,10 @@ export function createBudgeted({ budget, caps = [], isolation = "none", nesting,
     },
     close: () => undefined,
   };
-  const order: string[] = [];
-  const runner = createFakeRunner(async ({ options }) => {
+  const begun: string[] = [];
+  const runner = createFakeRunner(async ({ options, session }) => {
     await options.ready;
-    order.push("started");
+    begun.push(session);
     return {};
   });
   const protocol: TurnDependencies["protocol"] = async (turn) => {
@@ -71,7 +71,6 @@ export function createBudgeted({ budget, caps = [], isolation = "none", nesting,
     agents: () => [AGENT],
     runner: { ...runner, isolation, ...(given.openSession === undefined ? {} : { openSession: given.openSession }) },
     protocol,
-    retry: "never",
     policyOf: () => ({ workspace: "rw", egress: { mode: "open", hosts: [] }, limits: {}, timeoutMs: 1000 }),
     workspaceRules: { allowedRoots: [], guarded: undefined },
     budgets: {
@@ -83,5 +82,5 @@ export function createBudgeted({ budget, caps = [], isolation = "none", nesting,
     },
     ...(nesting === undefined ? {} : { nesting }),
   });
-  return { runTurn, runner, wishes, settled, bound, order };
+  return { runTurn, runner, wishes, settled, bound, begun };
 }

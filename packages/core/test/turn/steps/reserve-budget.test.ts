@@ -63,14 +63,21 @@ describe("a turn with a budget", () => {
     expect([failed.settled, unopened.settled]).toEqual([[{ turns: 1, minutes: expect.any(Number) }], [undefined]]);
   });
 
-  it("names the session that it opens before its agent starts", async () => {
-    const { bound, order, runTurn } = createBudgeted({ budget: { session: { turns: 3 } } });
+  it("names the session that it opens, once", async () => {
+    const { bound, runTurn } = createBudgeted({ budget: { session: { turns: 3 } } });
 
     const { runId, sessionId } = await runTurn(TURN);
     await runTurn({ ...TURN, sessionId });
 
     expect(bound).toEqual([[runId, sessionId]]);
-    expect(order).toEqual(["bound", "started", "started"]);
+  });
+
+  it("lets no agent begin whose session could not be named", async () => {
+    const bind = (): Promise<void> => Promise.reject(new Error("Full disk."));
+    const { begun, runTurn } = createBudgeted({ budget: { session: { turns: 3 } }, bind });
+
+    await expect(runTurn(TURN)).rejects.toThrow("Full disk.");
+    expect(begun).toEqual([]);
   });
 
   it("is answered even if its budget cannot be settled", async () => {
