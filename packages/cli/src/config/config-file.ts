@@ -162,10 +162,9 @@ function collect<Key extends "budget" | "maxConcurrent">(agents: Readonly<Record
 }
 
 function collectMcp(agents: Readonly<Record<string, Section>>): ConfigFile["mcp"] {
-  const sections = Object.entries(agents).map(([agent, section]) => {
-    const servers = "mcp" in section ? section.mcp : undefined;
-    return [agent, new Map(Object.entries(servers ?? {}))] as const;
-  });
+  const sections = Object.entries(agents).map(
+    ([agent, section]) => [agent, new Map(Object.entries(("mcp" in section && section.mcp) || {}))] as const,
+  );
   return new Map(sections.filter(([, servers]) => servers.size > 0));
 }
 

@@ -36,9 +36,8 @@ describe("budgie run --budget", () => {
   ])("%s starts no agent", async (budget, code, expected) => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stderr } = await user.command([
-      ...["run", "reader", "Hello", "--no-sandbox", "--budget", budget, "-C", user.workspace],
-    ]);
+    const argv = ["run", "reader", "Hello", "--no-sandbox", "--budget", budget, "-C", user.workspace];
+    const { exitCode, stderr } = await user.command(argv);
 
     expect(exitCode).toBe(code);
     expect(stderr).toMatch(expected);
