@@ -5,7 +5,6 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createOwner } from "@budgie/core";
 import { listLimits, type Budget, type BudgetLedger, type Reserved } from "@budgie/core/budget";
 import { readOwnProcess } from "@budgie/core/owners";
-import { failureOf } from "@budgie/testkit";
 import { createBudgetLedger } from "../src/budget-ledger.ts";
 import { createFolder, edit } from "./helpers.ts";
 
@@ -178,9 +177,7 @@ it("A ledger that cannot be read lets no turn begin", async () => {
   const stateDir = createFolder();
   writeFileSync(join(stateDir, "runs.sqlite3"), "no database".repeat(1000));
 
-  const failure = await failureOf(begin(openLedger(stateDir), { day: { turns: 1 } }));
-
-  expect(failure).toMatchObject({ code: "STATE_UNUSABLE" });
+  await expect(begin(openLedger(stateDir), { day: { turns: 1 } })).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
 });
 
 it("The totals of past days and removed sessions are removed", async () => {

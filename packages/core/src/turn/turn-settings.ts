@@ -45,7 +45,7 @@ export type Provided = {
 };
 
 /** The limits on what turns use. */
-export type Budgets = {
+type Budgets = {
   readonly ledger: BudgetLedger;
   /** Returns the budgets that an agent has in a directory */
   readonly budgetsOf: (agent: string, directory: string) => readonly ScopedBudget[];
