@@ -176,6 +176,12 @@ export function buildConfigFileSchema() {
         ),
       workspaces: workspaceSections,
       kagent: kagentSection.optional(),
+      notify: texts
+        .min(1, "a list of at least a program")
+        .optional()
+        .describe(
+          "a command, as its program and arguments, to run when a turn ends, was refused something, or meets a budget; it gets the facts as JSON on its stdin",
+        ),
       mcpRegistry: path
         .optional()
         .describe('a file as registries of MCP servers write it, for entries of the type "registry" in agents\' files'),

@@ -11,6 +11,7 @@ import type { WorkspaceSection } from "./workspace-section.ts";
 import {
   buildRemoteAgent,
   resolvePath,
+  toBinary,
   type AgentNeeds,
   type HostWishes,
   type Variables,
@@ -31,6 +32,8 @@ export type ConfigFile = EgressWishes & {
   /** The MCP servers that agents' sections allow, by agent and by name */
   readonly mcp: ReadonlyMap<string, ReadonlyMap<string, McpSection>>;
   readonly mcpRegistry: string | undefined;
+  /** The command that is told of turns; its program is a name, or an absolute path */
+  readonly notify: readonly string[] | undefined;
   /** The limits on concurrent turns, by agent; only agents whose sections set one */
   readonly maxConcurrent: ReadonlyMap<string, number>;
   /** The variables of all agents; `undefined` if the file names none */
@@ -82,18 +85,7 @@ export function parseConfigFile(
   const schema = buildConfigFileSchema();
   const parsed = schema.safeParse(content);
   if (!parsed.success) throw fileError(file, parsed.error.issues[0], Object.keys(schema.shape));
-  const {
-    agents,
-    allowHost,
-    allowPreset,
-    allowRoot = [],
-    budget,
-    egress,
-    env,
-    kagent,
-    limits,
-    mcpRegistry,
-  } = parsed.data;
+  const { agents, allowHost, allowPreset, allowRoot = [], egress, env, kagent, limits, ...more } = parsed.data;
   const sections = Object.entries(agents).map(([name, section]): [string, AgentSection] => [
     name,
     section.protocol === "a2a"
@@ -111,7 +103,8 @@ export function parseConfigFile(
     agents: new Map(sections),
     kagent,
     mcp: collectMcp(agents),
-    mcpRegistry: mcpRegistry === undefined ? undefined : resolvePath(mcpRegistry, place),
+    notify: more.notify?.map((word, index) => (index === 0 ? toBinary(word, place) : word)),
+    mcpRegistry: more.mcpRegistry === undefined ? undefined : resolvePath(more.mcpRegistry, place),
     configuredAgents: Object.entries(agents).flatMap(([name, section]) =>
       section.protocol === "acp" || section.protocol === "a2a" ? [readAgent(name, section, { ...place, file })] : [],
     ),
@@ -119,8 +112,8 @@ export function parseConfigFile(
     env,
     agentEnv: new Map(Object.entries(agents).map(([name, section]) => [name, ("env" in section && section.env) || {}])),
     limits,
-    budgets: { all: budget, agents: collect(agents, "budget") },
-    workspaces: Object.entries(parsed.data.workspaces).map(([path, section]) =>
+    budgets: { all: more.budget, agents: collect(agents, "budget") },
+    workspaces: Object.entries(more.workspaces).map(([path, section]) =>
       readWorkspace(section, { ...place, file, path }),
     ),
   };

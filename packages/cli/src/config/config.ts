@@ -24,7 +24,7 @@ import {
 } from "@budgie/mcp-server";
 import { configError } from "../options/config-error.ts";
 import { formatOptionName } from "../options/format-option-name.ts";
-import { parseSoftDeadline, parseTime } from "../options/option-values.ts";
+import { parseSoftDeadline, parseTime, parseWarmIdle } from "../options/option-values.ts";
 import { buildPolicies, type PolicyOptions } from "./build-policies.ts";
 import { buildWorkspaces } from "./build-workspaces.ts";
 import { parseTurnRateLimits } from "./parse-turn-rate-limits.ts";
@@ -62,6 +62,8 @@ export type Config = Omit<
     readonly mcp: ConfigFile["mcp"];
     /** The file of a registry of MCP servers */
     readonly mcpRegistry: string | undefined;
+    /** The command that is told of turns */
+    readonly notify: ConfigFile["notify"];
     /** True if the configuration file names a backend, also after its agents were listed */
     readonly hasBackend: boolean;
     readonly maxTurnsPerMinute: RateLimits;
@@ -112,6 +114,7 @@ export function parseSource(source: Source, host: Host): Config {
     agentEnv: source.content.agentEnv,
     mcp: source.content.mcp,
     mcpRegistry: source.content.mcpRegistry,
+    notify: source.content.notify,
     agentsDir: findAgentsDir(options.agentsDir, source, host),
     sessionsDir: resolvePath(options.sessionsDir, host),
     caFile: findFile("caFile"),
@@ -191,10 +194,6 @@ function chooseProtocol(
     "CONFIG_INVALID",
     `Expected ${toName("protocol")} to be "acp" or left out, got "cli": ${toName("kiroHarness")} is "v3", which needs ACP.`,
   );
-}
-
-function parseWarmIdle(text: string, option: string): number {
-  return parseDuration(text, option) === 0 ? 0 : parseTime(text, { option, most: "24h" });
 }
 
 type Merged = Pick<

@@ -3,7 +3,7 @@ import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/co
 import { isKiros } from "@budgie/core/agents";
 import type { ScopedBudget } from "@budgie/core/budget";
 import { createByteBudget } from "@budgie/core/bounds";
-import type { Nesting } from "@budgie/core/policy";
+import type { FileTrust, Nesting } from "@budgie/core/policy";
 import { createOutputFiles, type Protocol } from "@budgie/core/protocol";
 import { createSessionStore, type RegisterEntry, type SessionStore } from "@budgie/core/sessions";
 import { escapeForTerminal } from "@budgie/core/text";
@@ -29,6 +29,8 @@ import { refuseGuardedMounts } from "../config/refuse-guarded-mounts.ts";
 import { findPolicy, findProvided, findWorkspace, listBudgets } from "../config/settings.ts";
 import type { ServerConfig } from "../config/server-config.ts";
 import { readGitIdentity } from "../process/read-git-identity.ts";
+import { createBell, type Bell } from "../bell/create-bell.ts";
+import { ringBell } from "../bell/ring-bell.ts";
 import { createSweeper, type Sweeper } from "../garbage/sweeper.ts";
 import { toSweeps } from "../garbage/to-sweeps.ts";
 import { provideImage } from "../images/provide-image.ts";
@@ -98,6 +100,8 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const nesting = findNesting(host.env, config.maxDepth);
   const findFlags = createFindKiroFlags({ runner, binary: config.kiroBinary, stateDir });
   const { a2a, ...protocols } = createProtocols(config, host, { findFlags, outputFiles });
+  const trust = openUserFileTrust(config, host);
+  const bell = findBell(options, nesting, trust);
   const shared: SharedServers = new Map();
   const allPending = createByteBudget(MOST_PENDING_BYTES);
   const places = { config, host, runner, shared, allPending, instance: owner.record.instance };
@@ -108,7 +112,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const identity = config.sandbox ? readGitIdentity(host) : {};
   const runTurn = createRunTurn({
     leftWatch,
-    fileTrust: openUserFileTrust(config, host),
+    fileTrust: trust,
     agents: catalog.agents,
     runner,
     nesting,
@@ -162,6 +166,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     register.close();
     runLog.close();
     ledger.close();
+    await bell?.close();
     await owner.release();
   }
 
@@ -175,10 +180,20 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
 
   function runTurnOf(client: () => string | undefined): RunTurn {
     const follow = liveRuns.follow(client);
-    return (asked, hooks) => runTurn(asked, { ...hooks, client: client(), steps: [...(hooks?.steps ?? []), follow] });
+    const rung = bell === undefined ? [] : [ringBell(bell)];
+    return (asked, hooks) => {
+      const steps = [...rung, ...(hooks?.steps ?? []), follow];
+      return runTurn(asked, { ...hooks, client: client(), steps });
+    };
   }
 
   return { catalog, prepare, runTurn: runTurnOf, runLog, register, sessions, sweeper, nesting, close };
+}
+
+/** Creates the bell that the user wants. A nested budgie's turn is part of one that has a bell, and a person needs none of their own commands. */
+function findBell({ config, host, protocol }: TurnsOptions, nesting: Nesting, trust: FileTrust): Bell | undefined {
+  if (config.notify === undefined || nesting.level > 0 || protocol !== undefined) return undefined;
+  return createBell({ command: config.notify, host, trust });
 }
 
 type Talking = Pick<TurnDependencies, "acp" | "agentSteps" | "protocol">;

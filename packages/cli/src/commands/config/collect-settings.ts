@@ -76,6 +76,7 @@ export function collectSettings(program: Command, host: Host, directory?: string
     ...(directory === undefined ? workspaces.flatMap((one) => fromFile(keyOf(one), withoutSecretTexts(one))) : []),
     ...fromFile("kagent", kagent && withoutSecrets(kagent)),
     ...fromFile("mcpRegistry", mcpRegistry),
+    ...fromFile("notify", content.notify),
   ];
   const own = directory === undefined ? undefined : findOwn(directory, { config, content: workspaces, host });
   return {
