@@ -46,12 +46,6 @@ describe("loadConfigFile", () => {
     ]);
   });
 
-  it("takes the program of notify from its folder too, or by its name, and other words as they are", () => {
-    expect(load({ notify: ["./bell", "./word"] }).notify).toEqual([join(folder, "bell"), "./word"]);
-    expect(load({ notify: ["bell"] }).notify).toEqual(["bell"]);
-    expect(() => load({ notify: [] })).toThrow(/Expected "notify" in .* to be a list of at least a program\./);
-  });
-
   it("takes every other option, in JSON's own types, with paths from its folder", () => {
     const content = {
       sandbox: true,

@@ -1,11 +1,11 @@
 import { BudgieError } from "@budgie/core";
-import { KNOWN_TELEMETRY } from "@budgie/core/egress";
+import { KNOWN_TELEMETRY, type EgressReport } from "@budgie/core/egress";
 import type { ProtocolAnswer } from "@budgie/core/protocol";
 import type { Step, Turn } from "@budgie/core/turn";
 import type { Bell } from "./create-bell.ts";
 import { formatBellFacts, type BellEvent, type BellFacts } from "./format-bell-facts.ts";
 
-/** What a refused call is told of by its code alone. */
+// Such a call has no turn whose end could be told.
 const EVENTS: Readonly<Record<string, BellEvent>> = { WORKSPACE_INVALID: "refusal", BUDGET_SPENT: "budget" };
 
 /** Creates a step that rings the bell when a turn was refused a host, when a budget is told, and at its end. */
@@ -16,7 +16,7 @@ export function ringBell({ ring }: Pick<Bell, "ring">): Step {
       ring(formatBellFacts({ ...toFacts(turn), event, durationMs: performance.now() - begunMs, ...known }));
     let hasTold = false;
     turn.events.on("egress", ({ denied }) => {
-      const refusedHosts = denied.filter(({ why }) => why !== KNOWN_TELEMETRY);
+      const refusedHosts = listRefused({ denied });
       if (hasTold || refusedHosts.length === 0) return;
       hasTold = true;
       ringOf("refusal", { refusedHosts });
@@ -40,18 +40,21 @@ export function ringBell({ ring }: Pick<Bell, "ring">): Step {
 function toFacts(turn: Turn): Omit<BellFacts, "durationMs" | "event"> {
   const { asked, id, report } = turn;
   const { request, session } = turn as Partial<Pick<Turn, "request" | "session">>;
-  const denied = report.egress?.denied ?? [];
   return {
     runId: id,
     agent: request?.agent.name,
     sessionId: session?.id ?? request?.sessionId,
-    directory: request?.directory ?? asked.directory,
+    directory: (request ?? asked).directory,
     outcome: undefined,
-    refusedHosts: denied.filter(({ why }) => why !== KNOWN_TELEMETRY),
+    refusedHosts: listRefused(report.egress),
     refusedTools: [],
     changedExecutablePaths: report.changedExecutablePaths ?? [],
     usage: report.usage,
     message: undefined,
     warnings: report.warnings ?? [],
   };
+}
+
+function listRefused({ denied = [] }: Partial<Pick<EgressReport, "denied">> = {}): EgressReport["denied"] {
+  return denied.filter(({ why }) => why !== KNOWN_TELEMETRY);
 }

@@ -83,7 +83,7 @@ it.each([
     "project",
     'project/tell" lies in a directory where agents',
   ],
-])("Nothing runs for %s, and that is said once", (_what, command, written, trouble) => {
+])("Nothing runs for %s, and that is said once", (_what, ...[command, written, trouble]) => {
   const { bell, home, reports, started } = setUp(command, { written });
   symlinkSync(join(home, "bin/tell"), join(home, "link"));
 

@@ -45,18 +45,6 @@ describe("an answer", () => {
     ]);
   });
 
-  it.each([
-    ["of 200,000 bytes fits with the most missed answers", 200_000, 200_000, true],
-    ["of 500,000 bytes fits alone", 500_000, 0, true],
-    ["of 530,000 bytes does not fit", 530_000, 0, false],
-  ])("%s into the message of 1 MiB that docs/http.md names", (_what, own, others, fits) => {
-    const missed = [{ runId: "m", response: "x".repeat(others), when: "earlier" }];
-    const reply = { ...makeReply(undefined), response: "x".repeat(own), missed: others === 0 ? [] : missed };
-    const message = JSON.stringify({ jsonrpc: "2.0", id: 1, result: toReplyResult(reply) });
-
-    expect(Buffer.byteLength(message) < 2 ** 20).toBe(fits);
-  });
-
   it("has no ids of other turns, which may be other clients'", () => {
     for (const result of [toReplyResult(makeReply(undefined)), failWith(undefined)]) {
       expect(JSON.stringify(result)).not.toContain("0b7c");

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { PACKAGES } from "./helpers/read-sources.ts";
 
-const ROOT = dirname(PACKAGES);
+const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
 const FILES = [
   "scripts/raise-versions.mjs",
   "scripts/lib/tested-versions.mjs",
