@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createBell } from "../../src/bell/create-bell.ts";
 import type { BellProcess } from "../../src/bell/start-bell.ts";
@@ -14,7 +14,8 @@ function setUp(command: readonly string[], { graceMs = 1, written = "/nowhere" }
   const reports: string[] = [];
   const started: BellProcess[] = [];
   const ends: ((fault?: string) => void)[] = [];
-  const env = { PATH: `project:${join(home, "bin")}`, LANG: "C", SECRET: "canary", BUDGIE_HTTP_TOKEN: "canary" };
+  const PATH = [relative(process.cwd(), join(home, "project")), join(home, "bin")].join(":");
+  const env = { PATH, LANG: "C", SECRET: "canary", BUDGIE_HTTP_TOKEN: "canary" };
   const bell = createBell({
     command,
     graceMs,
@@ -25,15 +26,15 @@ function setUp(command: readonly string[], { graceMs = 1, written = "/nowhere" }
       return new Promise((resolve) => ends.push(resolve));
     },
   });
-  return { bell, ends, home, reports, started };
+  return { bell, ends, home, PATH, reports, started };
 }
 
 it("The command runs in the user's home with few variables, by its absolute path, and gets the facts on its stdin alone", () => {
-  const { bell, home, started } = setUp(["tell", "--now"]);
+  const { bell, home, PATH, started } = setUp(["tell", "--now"]);
 
   bell.ring("{}");
 
-  const env = { PATH: `project:${home}/bin`, LANG: "C", HOME: home };
+  const env = { PATH, LANG: "C", HOME: home };
   expect(started).toEqual([{ program: join(home, "bin/tell"), args: ["--now"], cwd: home, env, input: "{}\n" }]);
 });
 
