@@ -43,7 +43,9 @@ export function reserveBudget({ budgets, nesting, retryDelayMs }: TurnSettings):
     const known = { turns: 1, minutes, ...toAmounts(turn.report.usage) };
     try {
       const standings = await ledger.settle(turn.id, turn.attempts === 0 ? undefined : known);
-      turn.warn(...listNotices(standings));
+      const near = standings.filter(isNearlySpent);
+      turn.warn(...near.map(formatNotice));
+      tellCrossed(turn, near, known);
       if (turn.attempts > 0) turn.warn(...listUnknown(turn, standings, Object.keys(known)).filter(isToldOf));
     } catch (error) {
       // The turn has been answered, or has an error of its own.
@@ -107,11 +109,20 @@ function spentError(spent: Standing, { request: { agent }, resumed }: Turn): Bud
 
 const NOTICE_SHARE = 0.8;
 
-/** Lists the limits of sessions and days that are nearly used up. */
-function listNotices(standings: readonly Standing[]): readonly string[] {
-  return standings
-    .filter(({ most, used, window }) => window !== "turn" && used >= most * NOTICE_SHARE)
-    .map((standing) => `The budget of ${formatOwner(standing)} is nearly spent: ${formatStanding(standing)}.`);
+/** Returns true for a limit of a session or a day that is nearly used up. */
+function isNearlySpent({ most, used, window }: Standing): boolean {
+  return window !== "turn" && used >= most * NOTICE_SHARE;
+}
+
+function formatNotice(standing: Standing): string {
+  return `The budget of ${formatOwner(standing)} is nearly spent: ${formatStanding(standing)}.`;
+}
+
+/** Tells the limits that were not nearly used up before this turn: who heard of each further turn would soon listen no more. */
+function tellCrossed(turn: Turn, near: readonly Standing[], known: Readonly<Record<string, number | undefined>>): void {
+  if (turn.attempts === 0) return;
+  const crossed = near.filter((one) => !isNearlySpent({ ...one, used: one.used - (known[one.unit] ?? 0) }));
+  for (const standing of crossed) turn.events.emit("budget", formatNotice(standing));
 }
 
 /** Lists the units of the turn's limits that its program did not report. */

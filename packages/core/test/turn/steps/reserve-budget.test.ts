@@ -2,6 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Runner } from "@budgie/core";
 import type { Budget } from "@budgie/core/budget";
 import type { Nesting } from "@budgie/core/policy";
+import { TurnEvents } from "@budgie/core/protocol";
 import { failureOf } from "@budgie/testkit";
 import { CREDITS, TURN, createBudgeted } from "../../helpers/create-budgeted.ts";
 
@@ -101,6 +102,18 @@ describe("a turn with a budget", () => {
     expect((await runTurn(TURN)).warnings).toEqual([
       'The budget of the agent "tester" for a day is nearly spent: 8 of 10 turns.',
     ]);
+  });
+
+  it("tells its events of a limit that it brought to four fifths, and of none that was nearly used up before", async () => {
+    const standings = [8, 8.9, 9].map((used) => ({ ...CREDITS, used, reserved: 0, unit: "turns" }));
+    const { runTurn } = createBudgeted({ budget: { day: { turns: 10 } }, settle: async () => standings });
+    const told: string[] = [];
+    const events = new TurnEvents();
+    events.on("budget", (notice) => told.push(notice));
+
+    await runTurn(TURN, { events });
+
+    expect(told.map((notice) => /[\d.]+ of 10 turns/.exec(notice)?.[0])).toEqual(["8 of 10 turns", "8.9 of 10 turns"]);
   });
 
   it("reports once what its program does not count", async () => {
