@@ -80,6 +80,34 @@ const MIGRATIONS: readonly string[] = [
     text TEXT NOT NULL,
     bytes INTEGER NOT NULL
   ) STRICT`,
+  // The turns that run now with a budget, what each may use, and what was used in each period, reservations included.
+  `CREATE TABLE budget_turns (
+    run TEXT PRIMARY KEY,
+    root TEXT,
+    session TEXT,
+    owner TEXT NOT NULL,
+    started INTEGER NOT NULL,
+    ends INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE budget_limits (
+    run TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    period TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    most REAL NOT NULL,
+    reserved REAL NOT NULL,
+    PRIMARY KEY (run, period, scope, unit)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE budget_totals (
+    scope TEXT NOT NULL,
+    period TEXT NOT NULL,
+    unit TEXT NOT NULL,
+    amount REAL NOT NULL,
+    touched INTEGER NOT NULL,
+    PRIMARY KEY (period, scope, unit)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX budget_touched ON budget_totals (touched)`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */

@@ -3,7 +3,16 @@ import { isHomePath } from "@budgie/core";
 import { AGENT_NAME, PLAIN_NAME } from "@budgie/core/agents";
 import { configSchema, OPTION_KEYS, optionFacts, type ConfigKey } from "../options/config-schema.ts";
 import { kagentSection, serverKeys } from "./kagent-section.ts";
-import { egress, env, image, limits, path, restrictions as commonRestrictions, variables } from "./section-keys.ts";
+import {
+  budget,
+  egress,
+  env,
+  image,
+  limits,
+  path,
+  restrictions as commonRestrictions,
+  variables,
+} from "./section-keys.ts";
 import { workspaceSections } from "./workspace-section.ts";
 
 // Messages complete the sentence "Expected "egress" in "budgie.json" to be <message>."
@@ -77,6 +86,8 @@ const ownEnv = env.describe(
   "variables that it needs, such as its key: names of budgie's own, or by name a text, or $NAME for a variable of budgie's",
 );
 
+const ownBudget = budget.describe("the most that it may use, beside what all may");
+
 const texts = z.array(z.string("a text"), "a list of texts");
 
 /** The section of a Kiro agent, of a program that speaks ACP, or of a server that speaks A2A. */
@@ -87,6 +98,7 @@ export const agentSection = z.discriminatedUnion(
       protocol: z.literal("kiro").optional(),
       env: ownEnv,
       ...restrictions,
+      budget: ownBudget,
       mcp: mcpServers.optional(),
     }),
     z.strictObject({
@@ -112,6 +124,7 @@ export const agentSection = z.discriminatedUnion(
         .optional()
         .describe("what the tokens in its answer to a prompt are the sum of; budgie knows it of some programs"),
       ...restrictions,
+      budget: ownBudget,
       mcp: mcpServers.optional(),
     }),
     z.strictObject({
@@ -120,6 +133,7 @@ export const agentSection = z.discriminatedUnion(
       ...serverKeys,
       timeout: restrictions.timeout,
       maxConcurrent: restrictions.maxConcurrent,
+      budget: ownBudget,
     }),
   ],
   { error: ({ code }) => (code === "invalid_union" ? '"kiro", "acp" or "a2a"' : "an object") },
@@ -146,6 +160,7 @@ export function buildConfigFileSchema() {
         .describe(
           "the limits of all sandboxes, higher or lower than the defaults; more than the machine has is all of it",
         ),
+      budget: budget.describe("the most that all agents together may use: of a call, a session and a day"),
       allowRoot: z
         .array(path, "a list of paths")
         .min(1, "a list of at least one path")
@@ -161,6 +176,12 @@ export function buildConfigFileSchema() {
         ),
       workspaces: workspaceSections,
       kagent: kagentSection.optional(),
+      notify: texts
+        .min(1, "a list of at least a program")
+        .optional()
+        .describe(
+          "a command, as its program and arguments, to run when a turn ends, was refused something, or meets a budget; it gets the facts as JSON on its stdin",
+        ),
       mcpRegistry: path
         .optional()
         .describe('a file as registries of MCP servers write it, for entries of the type "registry" in agents\' files'),

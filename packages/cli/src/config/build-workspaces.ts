@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { BudgieError } from "@budgie/core";
+import { parseBudget } from "@budgie/core/budget";
 import type { Policy } from "@budgie/core/policy";
 import { listHosts, type WorkspaceSettings } from "@budgie/mcp-server";
 import type { AgentSection, FileWorkspace } from "./config-file.ts";
@@ -16,7 +17,7 @@ export function buildWorkspaces(
 }
 
 function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): WorkspaceSettings {
-  const { agents, cache, env, image, limits, mounts, path, requireImage, services, workspacePath } = workspace;
+  const { agents, budget, cache, env, image, limits, mounts, path, requireImage, services, workspacePath } = workspace;
   const { file = "", sandbox } = options;
   const key = `workspaces.${JSON.stringify(path)}`;
   const [unenforced] = (["allowHost", "allowPreset", "limits", "mounts", "requireImage", "services"] as const).filter(
@@ -44,6 +45,7 @@ function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): Works
     cache,
     services,
     requireImage,
+    ...(budget === undefined ? {} : { budget: parseBudget(budget) }),
     policies: { ceiling, agents: new Map([...general, ...own]) },
     agents: new Map([...agents].map(([name, { needs }]) => [name, needs])),
   };

@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import type { z } from "zod";
 import { BudgieError, type Agent, type EgressMode } from "@budgie/core";
+import type { BudgetSection, BudgetSections } from "@budgie/core/budget";
 import type { Limits, Tightening } from "@budgie/core/policy";
 import { parseJson, parseTimeout, readPlainFile } from "@budgie/core/text";
 import { FILE_OPTIONS, buildConfigFileSchema, type agentSection, type McpSection } from "./build-config-file-schema.ts";
@@ -10,12 +11,13 @@ import type { WorkspaceSection } from "./workspace-section.ts";
 import {
   buildRemoteAgent,
   resolvePath,
+  toBinary,
   type AgentNeeds,
   type HostWishes,
   type Variables,
   type WorkspaceSettings,
 } from "@budgie/mcp-server";
-import { didYouMean } from "../terminal/did-you-mean.ts";
+import { fileError } from "../options/file-error.ts";
 
 /** The content of a configuration file. */
 export type ConfigFile = EgressWishes & {
@@ -30,6 +32,8 @@ export type ConfigFile = EgressWishes & {
   /** The MCP servers that agents' sections allow, by agent and by name */
   readonly mcp: ReadonlyMap<string, ReadonlyMap<string, McpSection>>;
   readonly mcpRegistry: string | undefined;
+  /** The command that is told of turns; its program is a name, or an absolute path */
+  readonly notify: readonly string[] | undefined;
   /** The limits on concurrent turns, by agent; only agents whose sections set one */
   readonly maxConcurrent: ReadonlyMap<string, number>;
   /** The variables of all agents; `undefined` if the file names none */
@@ -38,6 +42,7 @@ export type ConfigFile = EgressWishes & {
   readonly agentEnv: ReadonlyMap<string, Variables>;
   /** The limits of all sandboxes */
   readonly limits: Partial<Limits> | undefined;
+  readonly budgets: BudgetSections;
   readonly workspaces: readonly FileWorkspace[];
 };
 
@@ -51,6 +56,7 @@ export type FileWorkspace = Omit<EgressWishes, "egress"> &
     /** Absolute paths */
     readonly mounts: readonly string[] | undefined;
     readonly limits: Partial<Limits> | undefined;
+    readonly budget: BudgetSection | undefined;
     readonly workspacePath: WorkspaceSettings["workspacePath"];
     readonly cache: WorkspaceSettings["cache"];
     readonly services: WorkspaceSettings["services"];
@@ -79,10 +85,7 @@ export function parseConfigFile(
   const schema = buildConfigFileSchema();
   const parsed = schema.safeParse(content);
   if (!parsed.success) throw fileError(file, parsed.error.issues[0], Object.keys(schema.shape));
-  const { agents, allowHost, allowPreset, allowRoot = [], egress, env, kagent, limits, mcpRegistry } = parsed.data;
-  const maxConcurrent = Object.entries(agents).flatMap(([name, section]): readonly [string, number][] =>
-    section.maxConcurrent === undefined ? [] : [[name, section.maxConcurrent]],
-  );
+  const { agents, allowHost, allowPreset, allowRoot = [], egress, env, kagent, limits, ...more } = parsed.data;
   const sections = Object.entries(agents).map(([name, section]): [string, AgentSection] => [
     name,
     section.protocol === "a2a"
@@ -100,15 +103,17 @@ export function parseConfigFile(
     agents: new Map(sections),
     kagent,
     mcp: collectMcp(agents),
-    mcpRegistry: mcpRegistry === undefined ? undefined : resolvePath(mcpRegistry, place),
+    notify: more.notify?.map((word, index) => (index === 0 ? toBinary(word, place) : word)),
+    mcpRegistry: more.mcpRegistry === undefined ? undefined : resolvePath(more.mcpRegistry, place),
     configuredAgents: Object.entries(agents).flatMap(([name, section]) =>
       section.protocol === "acp" || section.protocol === "a2a" ? [readAgent(name, section, { ...place, file })] : [],
     ),
-    maxConcurrent: new Map(maxConcurrent),
+    maxConcurrent: collect(agents, "maxConcurrent"),
     env,
     agentEnv: new Map(Object.entries(agents).map(([name, section]) => [name, ("env" in section && section.env) || {}])),
     limits,
-    workspaces: Object.entries(parsed.data.workspaces).map(([path, section]) =>
+    budgets: { all: more.budget, agents: collect(agents, "budget") },
+    workspaces: Object.entries(more.workspaces).map(([path, section]) =>
       readWorkspace(section, { ...place, file, path }),
     ),
   };
@@ -117,7 +122,8 @@ export function parseConfigFile(
 type WorkspacePlace = FileHost & { readonly path: string };
 
 function readWorkspace(section: WorkspaceSection, { file, path, ...place }: WorkspacePlace): FileWorkspace {
-  const { agents, cache, env = {}, image, limits, mounts, requireImage, services, workspacePath, ...hosts } = section;
+  const { agents, budget, cache, env = {}, image, limits, ...rest } = section;
+  const { mounts, requireImage, services, workspacePath, ...hosts } = rest;
   const read = Object.entries(agents).map(([name, agent]) => {
     const option = `"workspaces.${JSON.stringify(path)}.agents.${name}.timeout" in "${file}"`;
     return [
@@ -132,6 +138,7 @@ function readWorkspace(section: WorkspaceSection, { file, path, ...place }: Work
     env,
     image,
     limits,
+    budget,
     mounts: mounts?.map((mount) => resolve(resolvePath(mount, place))),
     requireImage,
     workspacePath,
@@ -141,11 +148,16 @@ function readWorkspace(section: WorkspaceSection, { file, path, ...place }: Work
   };
 }
 
+/** Collects what sections have under a key, by agent. */
+function collect<Key extends "budget" | "maxConcurrent">(agents: Readonly<Record<string, Section>>, key: Key) {
+  const found = Object.entries(agents).flatMap(([name, { [key]: value }]) => (value ? [[name, value] as const] : []));
+  return new Map<string, NonNullable<Section[Key]>>(found);
+}
+
 function collectMcp(agents: Readonly<Record<string, Section>>): ConfigFile["mcp"] {
-  const sections = Object.entries(agents).map(([agent, section]) => {
-    const servers = "mcp" in section ? section.mcp : undefined;
-    return [agent, new Map(Object.entries(servers ?? {}))] as const;
-  });
+  const sections = Object.entries(agents).map(
+    ([agent, section]) => [agent, new Map(Object.entries(("mcp" in section && section.mcp) || {}))] as const,
+  );
   return new Map(sections.filter(([, servers]) => servers.size > 0));
 }
 
@@ -216,18 +228,4 @@ function readAgent(
     model,
     hasModel: false,
   };
-}
-
-function fileError(file: string, issue: z.core.$ZodIssue | undefined, keys: readonly string[]): BudgieError {
-  const isTop = issue === undefined || issue.path.length === 0;
-  const place = isTop ? "its content" : `"${issue.path.join(".")}"`;
-  if (issue?.code !== "unrecognized_keys") {
-    const expected = issue?.message.replace(/^Invalid input: expected (\w+),.*$/, "of the type $1");
-    return new BudgieError("CONFIG_INVALID", `Expected ${place} in "${file}" to be ${expected}.`);
-  }
-  const near = isTop ? didYouMean(issue.keys[0] ?? "", keys) : "";
-  return new BudgieError(
-    "CONFIG_INVALID",
-    `The file "${file}" has a key that is unknown in ${place}: "${issue.keys.join('", "')}".${near} Remove it, or correct its name.`,
-  );
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { z } from "zod";
 import { BudgieError, type Agent } from "@budgie/core";
+import { parseBudgets } from "@budgie/core/budget";
 import { parseDuration, parseTimeout } from "@budgie/core/text";
 import type { LimitWishes, RateLimits } from "@budgie/core/turn";
 import type { Retention } from "@budgie/store";
@@ -23,7 +24,7 @@ import {
 } from "@budgie/mcp-server";
 import { configError } from "../options/config-error.ts";
 import { formatOptionName } from "../options/format-option-name.ts";
-import { parseSoftDeadline, parseTime } from "../options/option-values.ts";
+import { parseSoftDeadline, parseTime, parseWarmIdle } from "../options/option-values.ts";
 import { buildPolicies, type PolicyOptions } from "./build-policies.ts";
 import { buildWorkspaces } from "./build-workspaces.ts";
 import { parseTurnRateLimits } from "./parse-turn-rate-limits.ts";
@@ -61,6 +62,8 @@ export type Config = Omit<
     readonly mcp: ConfigFile["mcp"];
     /** The file of a registry of MCP servers */
     readonly mcpRegistry: string | undefined;
+    /** The command that is told of turns */
+    readonly notify: ConfigFile["notify"];
     /** True if the configuration file names a backend, also after its agents were listed */
     readonly hasBackend: boolean;
     readonly maxTurnsPerMinute: RateLimits;
@@ -98,24 +101,25 @@ export function parseSource(source: Source, host: Host): Config {
   const { env, heartbeat, keepRuns, maxRunsBytes, sessionTtl, softDeadline, sweepEvery, warmIdle, ...options } = rest;
   const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
   const promptsDir = resolvePath(options.promptsDir, host);
+  const findFile = (key: "caFile" | "contextSummaryPrompt" | "systemPrompt"): string | undefined =>
+    findExistingFile(options[key], toName(key), host);
   return {
     ...options,
     isShortProjectLogin: source.given.credentials === undefined,
     promptsDir,
     protocol: chooseProtocol(options, source),
     ...mergeAccess({ ...options, ...limits }, source, host),
+    budgets: parseBudgets(source.content.budgets),
     env: chooseVariables(env, source.content),
     agentEnv: source.content.agentEnv,
     mcp: source.content.mcp,
     mcpRegistry: source.content.mcpRegistry,
+    notify: source.content.notify,
     agentsDir: findAgentsDir(options.agentsDir, source, host),
     sessionsDir: resolvePath(options.sessionsDir, host),
-    caFile: findExistingFile(options.caFile, toName("caFile"), host),
-    systemPrompt:
-      findExistingFile(options.systemPrompt, toName("systemPrompt"), host) ?? join(promptsDir, "_system.md"),
-    contextSummaryPrompt:
-      findExistingFile(options.contextSummaryPrompt, toName("contextSummaryPrompt"), host) ??
-      join(promptsDir, "_context-summary.md"),
+    caFile: findFile("caFile"),
+    systemPrompt: findFile("systemPrompt") ?? join(promptsDir, "_system.md"),
+    contextSummaryPrompt: findFile("contextSummaryPrompt") ?? join(promptsDir, "_context-summary.md"),
     kiroBinary: options.sandbox ? options.kiroBinary : toBinary(options.kiroBinary, host),
     kiroDataDir: resolvePath(options.kiroDataDir ?? findKiroDataDir(host), host),
     stateDir: resolvePath(options.stateDir ?? findStateDir(host), host),
@@ -192,10 +196,6 @@ function chooseProtocol(
   );
 }
 
-function parseWarmIdle(text: string, option: string): number {
-  return parseDuration(text, option) === 0 ? 0 : parseTime(text, { option, most: "24h" });
-}
-
 type Merged = Pick<
   Config,
   "allowRoot" | "config" | "configuredAgents" | "hasBackend" | "kagent" | "policies" | "turnLimits" | "workspaces"
@@ -211,20 +211,19 @@ function mergeAccess(
   host: Host,
 ): Merged {
   const { agents, allowRoot, configuredAgents, kagent, limits = {}, maxConcurrent, workspaces, ...inFile } = content;
-  const { sandbox } = options;
-  if (!sandbox && Object.keys(limits).length > 0) throw needsSandbox(`"limits" in "${file}"`);
+  if (!options.sandbox && Object.keys(limits).length > 0) throw needsSandbox(`"limits" in "${file}"`);
   const timeoutMs = parseTimeout(options.agentTimeout, toName("agentTimeout"));
   const access: PolicyOptions = {
     ceiling: {
       workspace: options.workspace,
-      egress: parseEgressCeiling({ options, inFile, file, sandbox }),
+      egress: parseEgressCeiling({ options, inFile, file, sandbox: options.sandbox }),
       limits,
       timeoutMs,
     },
     sections: agents,
     programs: new Set(configuredAgents.flatMap(({ name, program }) => (program === undefined ? [] : [name]))),
     file,
-    sandbox,
+    sandbox: options.sandbox,
   };
   return {
     config: file,

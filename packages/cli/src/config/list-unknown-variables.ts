@@ -1,11 +1,11 @@
-import { NESTING_VARIABLES } from "@budgie/core/policy";
+import { NESTING_VARIABLES, ROOT_SESSION_VARIABLE } from "@budgie/core/policy";
 import { didYouMean } from "../terminal/did-you-mean.ts";
 import { OPTION_KEYS } from "../options/config-schema.ts";
 import { toVariable } from "../options/format-option-name.ts";
 
 /** Returns a warning for each variable that looks like an option of budgie, but is not. */
 export function listUnknownVariables(env: NodeJS.ProcessEnv): readonly string[] {
-  const own = [...OPTION_KEYS.map(toVariable), ...Object.values(NESTING_VARIABLES), ...OTHERS];
+  const own = [...OPTION_KEYS.map(toVariable), ...Object.values(NESTING_VARIABLES), ROOT_SESSION_VARIABLE, ...OTHERS];
   return Object.keys(env)
     .filter((name) => name.startsWith(PREFIX) && !own.includes(name) && !OF_TESTS.test(name))
     .toSorted()

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { EGRESS_MODES } from "@budgie/core";
+import { COST_FORM } from "@budgie/core/budget";
 import { PRESET_NAMES } from "@budgie/egress/allow-list";
 
 // Messages complete the sentence "Expected "egress" in "budgie.json" to be <message>."
@@ -62,6 +63,37 @@ export const restrictions = {
   limits: limits.optional(),
   timeout: z.string('a duration such as "90s" or "10m"').optional(),
 };
+
+const count = z.int("a whole number of at least 0").min(0, "a whole number of at least 0").optional();
+const quantity = z.number("a number of at least 0").min(0, "a number of at least 0").optional();
+
+const budgetLimits = z
+  .strictObject(
+    {
+      turns: count,
+      minutes: quantity,
+      tokens: count,
+      credits: quantity,
+      cost: z
+        .string('an amount with its currency such as "5 USD"')
+        .regex(COST_FORM, 'an amount with its currency such as "5 USD"')
+        .optional(),
+    },
+    "an object",
+  )
+  .optional();
+
+/** The schema of a budget. */
+export const budget = z
+  .strictObject(
+    {
+      turn: budgetLimits.describe("the most of one call, with all that agents call in it"),
+      session: budgetLimits.describe("the most of one session"),
+      day: budgetLimits.describe("the most of one day, from midnight to midnight here"),
+    },
+    "an object",
+  )
+  .optional();
 
 /** The schema of a list of names of variables. */
 export const variables = z.array(

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { configSchema } from "../options/config-schema.ts";
 import { CACHE_TOOLS } from "@budgie/core/policy";
 import { AGENT_NAME } from "@budgie/core/agents";
-import { env, hosts, image, limits, restrictions } from "./section-keys.ts";
+import { budget, env, hosts, image, limits, restrictions } from "./section-keys.ts";
 
 const agentInWorkspace = z.strictObject(
   {
@@ -76,6 +76,7 @@ const workspaceSection = z.strictObject(
       .describe(
         "programs beside the sandboxes of each session there, such as a database, by the name at which they are reached",
       ),
+    budget: budget.describe("the most that all agents together may use there, beside what all may"),
     limits: limits.optional().describe("the limits there, higher or lower than those of all"),
     allowHost: hosts.allowHost.describe("more hosts that sandboxes reach there"),
     allowPreset: hosts.allowPreset.describe("more hosts that sandboxes reach there, by what needs them"),

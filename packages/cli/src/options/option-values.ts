@@ -73,6 +73,11 @@ export function parseTime(text: string, { most, option }: TimeOptions): number {
   throw new BudgieError("CONFIG_INVALID", `Expected ${option} to be at most ${most}, got "${text}".`);
 }
 
+/** Parses the time that a process waits to milliseconds; 0 if none does. Throws like {@link parseTime}. */
+export function parseWarmIdle(text: string, option: string): number {
+  return parseDuration(text, option) === 0 ? 0 : parseTime(text, { option, most: "24h" });
+}
+
 /** Parses a deadline to milliseconds, unless it is a word. Throws like {@link parseTime}. */
 export function parseSoftDeadline(text: string, name: string): SoftDeadline {
   if (text === "auto" || text === "never") return text;

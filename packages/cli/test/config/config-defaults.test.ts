@@ -28,6 +28,7 @@ it("parseConfig has the first budgie's defaults", () => {
     trustAllTools: false,
     env: {},
     agentEnv: new Map(),
+    budgets: { all: undefined, agents: new Map() },
     workspacePath: "/workspace",
     workspaces: [],
     keepSessions: false,

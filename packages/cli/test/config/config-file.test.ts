@@ -30,6 +30,7 @@ describe("loadConfigFile", () => {
       agentEnv: new Map(),
       configuredAgents: [],
       maxConcurrent: new Map(),
+      budgets: { all: undefined, agents: new Map() },
       mcp: new Map(),
       workspaces: [],
     };
@@ -117,6 +118,7 @@ describe("loadConfigFile", () => {
       maxConcurrent: ___,
       mcp: ____,
       workspaces: _____,
+      budgets: ______,
       ...all
     } = load({
       egress: "allowlist",

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseConfig } from "../../src/config/config.ts";
+import { parseConfigFile } from "../../src/config/config-file.ts";
+import { OPTION_KEYS } from "../../src/options/config-schema.ts";
 import { toSilentHost } from "../helpers/to-silent-host.ts";
 
 const host = toSilentHost({ home: "/home/me", cwd: "/cwd" });
@@ -141,5 +143,23 @@ describe("parseConfig", () => {
     ],
   ])("refuses %j", (values, message) => {
     expect(() => parseConfig(values, host)).toThrow(expect.objectContaining({ code: "CONFIG_INVALID", message }));
+  });
+});
+
+describe("the command of notify", () => {
+  const place = { file: "/here/budgie.json", home: "/home/me" };
+
+  it.each([
+    [["./bell", "./word"], "/here/bell"],
+    [["~/bell", "./word"], "/home/me/bell"],
+    [["bell", "./word"], "bell"],
+  ])("%j has the program %s, and its words as they are", (notify, program) => {
+    expect(parseConfigFile({ notify }, place).notify).toEqual([program, "./word"]);
+  });
+
+  it("has a program, and is in the file alone", () => {
+    expect(() => parseConfigFile({ notify: [] }, place)).toThrow(/"notify" in .* to be a list of at least a program\./);
+    expect(() => parseConfigFile({ workspaces: { "/a": { notify: ["bell"] } } }, place)).toThrow(/unknown .*"notify"/);
+    expect(OPTION_KEYS).not.toContain("notify");
   });
 });

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFakeLlm, type FakeLlm, type LoopbackServer } from "@budgie/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -16,6 +16,8 @@ type Pointing = {
   readonly settings?: { readonly path: string; readonly content: string };
   /** The hosts that it asked for in vain, telemetry aside, and can do without */
   readonly missed?: readonly string[];
+  /** The answer to all questions whether a tool may run; default budgie's own */
+  readonly permission?: "deny";
 };
 
 const POINTINGS: Readonly<Partial<Record<AgentPresetName, (url: string) => Pointing>>> = {
@@ -125,13 +127,32 @@ describe.each(Object.entries(POINTINGS))("the preset %s, as budgie agents add wr
   });
 });
 
+describe("the arguments that the preset codex adds in a sandbox", () => {
+  it("have Codex ask before a command, and add no sandbox to one that it runs unasked", async () => {
+    await using user = await createBudgieUser();
+    const pointing: Pointing = { env: {}, ...POINTINGS.codex?.(`https://llm.test:${llm.port}`), permission: "deny" };
+    const config = await add(user, "codex", pointing);
+    const args = ["--sandbox-image", PROGRAMS_IMAGE, "--config", config, "--warm-idle", "0"];
+    const { ask } = await user.serve({ sandbox: true, args, env: toEnv(pointing) });
+    writeFileSync(join(user.workspace, "given"), "40-41-42\n");
+
+    // Codex trusts a command that only reads.
+    const trusted = await ask("codex", { prompt: "[[run: cat given]] [[results]]" });
+    const asked = await ask("codex", { prompt: "[[run: touch seen]] [[say: I tried.]]" });
+
+    expect(trusted.structuredContent).toMatchObject({ response: expect.stringContaining("40-41-42") });
+    expect(JSON.stringify(asked)).toMatch(/refused these tools: /);
+    expect(existsSync(join(user.workspace, "seen"))).toBe(false);
+  }, 300_000);
+});
+
 /** Returns budgie's environment. A preset allows its vendor's hosts, which no test reaches. */
 function toEnv({ env }: Pointing): Readonly<Record<string, string>> {
   return { ...env, HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
 }
 
 /** Has budgie write the preset into a new file, and points it to the model, which is all that the test changes. Returns the file. */
-async function add(user: BudgieUser, preset: string, { env, settings }: Pointing): Promise<string> {
+async function add(user: BudgieUser, preset: string, { env, permission, settings }: Pointing): Promise<string> {
   const config = join(user.host.home, "budgie.json");
   const added = await user.command(["agents", "add", preset, "--config", config], env);
   expect(added).toMatchObject({ exitCode: 0 });
@@ -142,6 +163,7 @@ async function add(user: BudgieUser, preset: string, { env, settings }: Pointing
   const allowHost = [`llm.test:${llm.port}`];
   const entry = {
     ...agents[preset],
+    ...(permission === undefined ? {} : { permission }),
     env: [...new Set([...(agents[preset]?.env ?? []), ...Object.keys(env)])],
     ...(settings === undefined ? {} : { home: { [settings.path]: "settings" } }),
     allowHost,

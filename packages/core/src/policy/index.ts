@@ -6,7 +6,15 @@ export type { GitFolders } from "./git-folders.ts";
 export { listGuardedPaths, type UserPaths } from "./list-guarded-paths.ts";
 export { splitHidden, type Cover, type CoverEntry, type Hidden, type HiddenPaths } from "./hidden-paths.ts";
 export { isWithin } from "./is-within.ts";
-export { isTooDeep, NESTING_FILE, NESTING_VARIABLES, nestingVariables, OUTERMOST, type Nesting } from "./nesting.ts";
+export {
+  isTooDeep,
+  NESTING_FILE,
+  NESTING_VARIABLES,
+  nestingVariables,
+  OUTERMOST,
+  ROOT_SESSION_VARIABLE,
+  type Nesting,
+} from "./nesting.ts";
 export {
   CACHE_TOOLS,
   DEFAULT_ACCESS,

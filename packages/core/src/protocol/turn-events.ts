@@ -49,6 +49,8 @@ type Events = {
   readonly mcpCall: [call: McpCall];
   /** The attempt has cost this so far, as its program says; a later report replaces an earlier one */
   readonly usage: [report: UsageReport];
+  /** A budget that the turn counts to is nearly spent, or spent: one sentence */
+  readonly budget: [notice: string];
   /** The process that the turn started last has ended */
   readonly exit: [exit: Exit];
 };

@@ -1,4 +1,5 @@
 import type { Agent } from "../agents/agent.ts";
+import type { Amounts } from "../budget/budget.ts";
 import type { Policy, Tightening } from "../policy/policy.ts";
 
 /** A call of an agent. */
@@ -12,6 +13,8 @@ export type TurnRequest = {
   readonly sessionId?: string | undefined;
   /** The restrictions of this turn in addition to the agent's own */
   readonly tightening?: Tightening | undefined;
+  /** The most that this call may use, if that is less than configured */
+  readonly budget?: Amounts | undefined;
 };
 
 /** A call that was checked completely, before anything is started for it. */

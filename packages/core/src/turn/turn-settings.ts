@@ -1,5 +1,7 @@
 import type { Agent } from "../agents/agent.ts";
 import type { ProjectImageReport } from "../errors.ts";
+import type { ScopedBudget } from "../budget/budget.ts";
+import type { BudgetLedger } from "../budget/budget-ledger.ts";
 import type { WatchDirectory } from "../changes/watch-executable-paths.ts";
 import { OUTERMOST, type Nesting } from "../policy/nesting.ts";
 import type { Policy } from "../policy/policy.ts";
@@ -44,6 +46,13 @@ export type Provided = {
   readonly isShortLogin?: boolean | undefined;
 };
 
+/** The limits on what turns use. */
+type Budgets = {
+  readonly ledger: BudgetLedger;
+  /** Returns the budgets that an agent has in a directory */
+  readonly budgetsOf: (agent: string, directory: string) => readonly ScopedBudget[];
+};
+
 export type TurnDependencies = {
   /** Returns the present agents; changes take effect with the next turn */
   readonly agents: () => readonly Agent[];
@@ -76,6 +85,8 @@ export type TurnDependencies = {
   readonly textLimits?: TextLimits;
   /** Default: none */
   readonly maxTurnsPerMinute?: RateLimits;
+  /** Default: none, and a call cannot ask for one */
+  readonly budgets?: Budgets | undefined;
   /** Default: limits for the runner's machine */
   readonly turnLimits?: TurnLimits;
   /** Makes the files that the host runs by itself read-only for agents; default false */

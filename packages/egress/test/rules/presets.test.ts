@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { coversName } from "@budgie/core/egress";
 import { describe, expect, it } from "vitest";
 import { findPreset, PRESETS, presetHosts, type PresetName } from "../../src/rules/presets.ts";
@@ -38,8 +39,25 @@ describe("presets", () => {
     expect(findPreset({ host, port })).toBe(preset);
   });
 
+  it("are each once in the page's list of hosts that take uploads, which names only hosts of theirs", () => {
+    const page = readFileSync(new URL("../../../../docs/egress.md", import.meta.url), "utf8");
+    const [, list = ""] = page.slice(page.indexOf("\nA preset names whole hosts")).split("\n\n");
+    const rows = list.split("\n").map((row) => row.split(": ").map(listCode));
+
+    expect(rows.flatMap(([presets = []]) => presets).toSorted()).toEqual(names.toSorted());
+    for (const [presets = [], hosts = []] of rows) {
+      const allowed = presets.flatMap((preset) => presetHosts(preset as PresetName).map(({ host }) => host));
+      expect(allowed).toEqual(expect.arrayContaining(hosts));
+    }
+  });
+
   it("marks unverified hosts", () => {
     expect(PRESETS.kiro.every(({ unverified }) => unverified)).toBe(true);
     expect(PRESETS.npm.some(({ unverified }) => unverified)).toBe(false);
   });
 });
+
+/** Returns what a text has in backticks. */
+function listCode(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
+}

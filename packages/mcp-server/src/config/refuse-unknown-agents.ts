@@ -66,7 +66,7 @@ export function isUnenforced({ name, remote }: Agent, { agents, ceiling }: Polic
 export function toUnenforcedText({ file, name }: Agent): string {
   return (
     `The agent "${name}" ("${file}") runs elsewhere, where nothing enforces its section in the configuration file. ` +
-    `Keep only "timeout" and "maxConcurrent" there.`
+    `Keep only "timeout", "maxConcurrent" and "budget" there.`
   );
 }
 

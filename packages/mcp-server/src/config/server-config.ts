@@ -57,6 +57,8 @@ export type ServerConfig = NamingOptions &
     readonly allowMcp: readonly string[];
     /** The file of a registry of MCP servers */
     readonly mcpRegistry: string | undefined;
+    /** The program and arguments of the command that is told of turns; `undefined` if there is none */
+    readonly notify: readonly string[] | undefined;
 
     readonly stateDir: string;
     readonly sessionsDir: string;

@@ -1,4 +1,5 @@
 import { BudgieError, type Agent } from "@budgie/core";
+import type { Budget, ScopedBudget } from "@budgie/core/budget";
 import { isWithin, type CacheTool, type Policy, type Service } from "@budgie/core/policy";
 import type { Provided } from "@budgie/core/turn";
 import type { Policies } from "./refuse-unknown-agents.ts";
@@ -38,9 +39,14 @@ export type WorkspaceSettings = AgentNeeds & {
   readonly cache?: readonly CacheTool[] | undefined;
   /** The services of its sessions; default none */
   readonly services?: readonly Service[] | undefined;
+  /** The budget of all agents together there; default none */
+  readonly budget?: Budget | undefined;
   /** By agent; only agents with a section of their own in it */
   readonly agents: ReadonlyMap<string, AgentNeeds>;
 };
+
+/** The budgets of all agents together, and of single ones. */
+type BudgetSettings = { readonly all?: Budget | undefined; readonly agents: ReadonlyMap<string, Budget> };
 
 /** The settings of all agents, of single ones, and of single directories. */
 export type Settings = {
@@ -49,6 +55,8 @@ export type Settings = {
   readonly env: Variables;
   /** The variables of single agents, which cannot start without them */
   readonly agentEnv: ReadonlyMap<string, Variables>;
+  /** Default none */
+  readonly budgets?: BudgetSettings | undefined;
   /** The path at which new sessions' sandboxes show their directory: a fixed one, or that on this machine */
   readonly workspacePath: "/workspace" | "same";
   /** The settings of directories, the longest path first */
@@ -65,6 +73,22 @@ export function findPolicy(
 ): Policy {
   const { agents, ceiling } = findWorkspace(settings, directory)?.policies ?? settings.policies;
   return agents.get(agent) ?? ceiling;
+}
+
+/** Lists the budgets that an agent has in a directory, besides that of the call. */
+export function listBudgets(
+  settings: Pick<Settings, "budgets" | "workspaces">,
+  agent: string,
+  directory: string,
+): readonly ScopedBudget[] {
+  const { budgets, workspaces } = settings;
+  const workspace = findWorkspace({ workspaces }, directory);
+  const scoped = [
+    { scope: "all", budget: budgets?.all },
+    { scope: `agent ${agent}`, budget: budgets?.agents.get(agent) },
+    { scope: `directory ${workspace?.directory ?? ""}`, budget: workspace?.budget },
+  ];
+  return scoped.flatMap(({ budget, scope }) => (budget === undefined ? [] : [{ scope, budget }]));
 }
 
 /** Returns the settings of the directory with the longest path that holds this one; `undefined` if none does. */

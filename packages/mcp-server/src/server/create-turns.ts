@@ -1,14 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/core";
 import { isKiros } from "@budgie/core/agents";
+import type { ScopedBudget } from "@budgie/core/budget";
 import { createByteBudget } from "@budgie/core/bounds";
-import type { Nesting } from "@budgie/core/policy";
+import type { FileTrust, Nesting } from "@budgie/core/policy";
 import { createOutputFiles, type Protocol } from "@budgie/core/protocol";
 import { createSessionStore, type RegisterEntry, type SessionStore } from "@budgie/core/sessions";
 import { escapeForTerminal } from "@budgie/core/text";
 import { createLeftWatch, formatLeft, fillLimits, type TextLimits, type TurnDependencies } from "@budgie/core/turn";
 import { createFindKiroFlags } from "@budgie/protocols/kiro";
-import { createRunLog, createSessionRegister, type RunLogFile, type RegisterFile } from "@budgie/store";
+import {
+  createBudgetLedger,
+  createRunLog,
+  createSessionRegister,
+  type RunLogFile,
+  type RegisterFile,
+} from "@budgie/store";
 import { removeCopies } from "../agent-servers/write-shown-file.ts";
 import { closeShared, MOST_PENDING_BYTES, type SharedServers } from "../agent-servers/shared-servers.ts";
 import { serveMcpServers } from "../agent-servers/serve-mcp-servers.ts";
@@ -19,9 +26,11 @@ import { createKagentAgents, withPresentAgents } from "../agents/kagent-agents.t
 import { openRemote } from "../agents/open-remote.ts";
 import { loadTools } from "../agents/load-tools.ts";
 import { refuseGuardedMounts } from "../config/refuse-guarded-mounts.ts";
-import { findPolicy, findProvided, findWorkspace } from "../config/settings.ts";
+import { findPolicy, findProvided, findWorkspace, listBudgets } from "../config/settings.ts";
 import type { ServerConfig } from "../config/server-config.ts";
 import { readGitIdentity } from "../process/read-git-identity.ts";
+import { createBell, type Bell } from "../bell/create-bell.ts";
+import { ringBell } from "../bell/ring-bell.ts";
 import { createSweeper, type Sweeper } from "../garbage/sweeper.ts";
 import { toSweeps } from "../garbage/to-sweeps.ts";
 import { provideImage } from "../images/provide-image.ts";
@@ -84,10 +93,15 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const elsewhere = await openRemote(config, owner, runner);
   const sessions = createSessionStore(runner, { register, owner, keepMs, origin }, elsewhere);
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, keepTranscripts, retention });
+  const ledger = createBudgetLedger({ stateDir, owner });
+  const budgetsOf = (agent: string, directory: string): readonly ScopedBudget[] =>
+    listBudgets(config, agent, directory);
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
   const findFlags = createFindKiroFlags({ runner, binary: config.kiroBinary, stateDir });
   const { a2a, ...protocols } = createProtocols(config, host, { findFlags, outputFiles });
+  const trust = openUserFileTrust(config, host);
+  const bell = findBell(options, nesting, trust);
   const shared: SharedServers = new Map();
   const allPending = createByteBudget(MOST_PENDING_BYTES);
   const places = { config, host, runner, shared, allPending, instance: owner.record.instance };
@@ -98,7 +112,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const identity = config.sandbox ? readGitIdentity(host) : {};
   const runTurn = createRunTurn({
     leftWatch,
-    fileTrust: openUserFileTrust(config, host),
+    fileTrust: trust,
     agents: catalog.agents,
     runner,
     nesting,
@@ -114,6 +128,8 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     textLimits: pickTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
     maxTurnsPerMinute: config.maxTurnsPerMinute,
+    // A person's own command is no agent's.
+    budgets: options.protocol === undefined ? { ledger, budgetsOf } : undefined,
     turnLimits: fillLimits(config.turnLimits, runner.capacity),
     workspacePathOf(directory) {
       const path = findWorkspace(config, directory)?.workspacePath ?? config.workspacePath;
@@ -150,6 +166,8 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     await sessions.close();
     register.close();
     runLog.close();
+    ledger.close();
+    await bell?.close();
     await owner.release();
   }
 
@@ -163,10 +181,20 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
 
   function runTurnOf(client: () => string | undefined): RunTurn {
     const follow = liveRuns.follow(client);
-    return (asked, hooks) => runTurn(asked, { ...hooks, client: client(), steps: [...(hooks?.steps ?? []), follow] });
+    const rung = bell === undefined ? [] : [ringBell(bell)];
+    return (asked, hooks) => {
+      const steps = [...rung, ...(hooks?.steps ?? []), follow];
+      return runTurn(asked, { ...hooks, client: client(), steps });
+    };
   }
 
   return { catalog, prepare, runTurn: runTurnOf, runLog, register, sessions, sweeper, nesting, close };
+}
+
+/** Creates the bell that the user wants. A nested budgie's turn is part of one that has a bell, and a person needs none of their own commands. */
+function findBell({ config, host, protocol }: TurnsOptions, nesting: Nesting, trust: FileTrust): Bell | undefined {
+  if (config.notify === undefined || nesting.level > 0 || protocol !== undefined) return undefined;
+  return createBell({ command: config.notify, host, trust });
 }
 
 type Talking = Pick<TurnDependencies, "acp" | "agentSteps" | "protocol">;

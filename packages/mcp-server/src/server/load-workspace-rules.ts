@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { BudgieError, type Runner } from "@budgie/core";
 import { listGuardedPaths, type AllowedRoot, type UserPaths, type WorkspaceRules } from "@budgie/core/policy";
+import { findBellFiles } from "../bell/find-bell-files.ts";
 import type { ServerConfig } from "../config/server-config.ts";
 import { resolvePath, findKiroFolder } from "../config/host-paths.ts";
 import type { Host } from "../process/host.ts";
@@ -32,6 +33,7 @@ function listSettings(
   host: Pick<Host, "cwd" | "env" | "home">,
 ): Pick<UserPaths, "kiroDir" | "settings"> {
   const logins = (config.configuredAgents ?? []).flatMap(({ program }) => Object.values(program?.home ?? {}));
+  const { files: bell } = findBellFiles(config.notify ?? [], { home: host.home, path: host.env["PATH"] });
   const files = [
     [config.config && resolvePath(config.config, host), "budgie's configuration"],
     [config.mcpRegistry, "the registry of MCP servers"],
@@ -39,6 +41,7 @@ function listSettings(
     [config.httpTokenFile, "the token of --http-token-file"],
     [config.systemPrompt, "the system prompt"],
     [config.contextSummaryPrompt, "a prompt"],
+    ...bell.map((path) => [path, 'what "notify" runs'] as const),
     ...logins.map((path) => [path, "an agent's login"] as const),
   ] as const;
   return {

@@ -19,6 +19,15 @@ describe("findNesting", () => {
     });
   });
 
+  it("reads the session of the call above it, if that is one and there is a call above", () => {
+    const rootOf = (BUDGIE_ROOT_SESSION: string, marks = { BUDGIE_DEPTH: "1" }): unknown =>
+      findNesting({ ...marks, BUDGIE_ROOT_SESSION }, undefined, NO_FILE).rootSession;
+
+    expect(rootOf("5e3b3a0c-6c1d-4b7a-9d0e-2f6f3a0f8c11")).toBe("5e3b3a0c-6c1d-4b7a-9d0e-2f6f3a0f8c11");
+    expect(["", "x", "a".repeat(65), "5e3b\n"].map((text) => rootOf(text))).toEqual(Array(4).fill(undefined));
+    expect(findNesting({ BUDGIE_ROOT_SESSION: "5e3b" }, undefined, NO_FILE).rootSession).toBeUndefined();
+  });
+
   it("lets a nested budgie lower the outermost budgie's limit, and never raise it", () => {
     const env = { BUDGIE_DEPTH: "1", BUDGIE_MAX_DEPTH: "3" };
 

@@ -30,6 +30,7 @@ it("No directory that holds a file of settings is given to a sandbox, wherever a
       systemPrompt: put("prompt"),
       caFile: put("ca"),
       httpTokenFile: put("token"),
+      notify: ["sh", put("bell")],
       agents,
     }),
   );
@@ -40,7 +41,7 @@ it("No directory that holds a file of settings is given to a sandbox, wherever a
 
   const rules = loadWorkspaceRules(config, host, { ...createFakeRunner(() => ({})), isolation: "container" });
 
-  for (const name of ["login", "registry", "prompt", "ca", "token", "config", "mcp", "agent"]) {
+  for (const name of ["login", "registry", "prompt", "ca", "token", "bell", "config", "mcp", "agent"]) {
     await expect(checkWorkspace(join(dotfiles, name), rules), name).rejects.toMatchObject({
       code: "WORKSPACE_INVALID",
       message: expect.stringContaining("Pass another directory, or keep that where no agent works."),

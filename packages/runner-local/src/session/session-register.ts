@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, isAbsolute, join, normalize } from "node:path";
-import { isSessionId, type SessionId } from "@budgie/core";
+import { BudgieError, isSessionId, type SessionId } from "@budgie/core";
 import { parseOwnerRecord, type OwnerRecord } from "@budgie/core/owners";
 
 /** The persistent table of sessions' homes and owners, kept outside the homes, where agents cannot forge it. */
@@ -51,7 +51,10 @@ export function createSessionRegister(stateDir: string): HomeRegister {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       // Atomically: another budgie may read the register at any time.
       const draft = draftOf(id);
-      await writeFile(draft, JSON.stringify({ home, owner, created: created.toISOString(), keepMs }), { mode: 0o600 });
+      const entry = JSON.stringify({ home, owner, created: created.toISOString(), keepMs });
+      await writeFile(draft, entry, { mode: 0o600 }).catch((error: unknown) => {
+        throw toFull(error, folder);
+      });
       await rename(draft, pathOf(id));
     },
     async remove(id) {
@@ -60,6 +63,14 @@ export function createSessionRegister(stateDir: string): HomeRegister {
       await rm(pathOf(id), { force: true });
     },
   };
+}
+
+/** Returns what to do about a full disk; any other error unchanged. */
+function toFull(cause: unknown, folder: string): unknown {
+  const { code } = cause as NodeJS.ErrnoException;
+  if (code !== "ENOSPC" && code !== "EDQUOT") return cause;
+  const message = `No session can be opened: the disk of "${folder}" is full (${code}). Make room there, and call again.`;
+  return new BudgieError("RUNNER_UNAVAILABLE", message, { cause });
 }
 
 async function listNames(folder: string): Promise<readonly string[]> {

@@ -69,11 +69,14 @@ export function collectSettings(program: Command, host: Host, directory?: string
   const all = [
     ...settings,
     ...fromFile("limits", limits),
+    ...fromFile("budget", content.budgets.all),
+    ...[...content.budgets.agents].flatMap(([name, budget]) => fromFile(`agents.${name}.budget`, budget)),
     ...[...agents].flatMap(([name, value]) => fromFile(`agents.${name}`, withEnv(value, content.agentEnv.get(name)))),
     ...[...mcp].flatMap(([name, allowed]) => fromFile(`agents.${name}.mcp`, Object.fromEntries(allowed))),
     ...(directory === undefined ? workspaces.flatMap((one) => fromFile(keyOf(one), withoutSecretTexts(one))) : []),
     ...fromFile("kagent", kagent && withoutSecrets(kagent)),
     ...fromFile("mcpRegistry", mcpRegistry),
+    ...fromFile("notify", content.notify),
   ];
   const own = directory === undefined ? undefined : findOwn(directory, { config, content: workspaces, host });
   return {
@@ -140,6 +143,7 @@ function withoutSecretTexts({
   agents,
   allowHost,
   allowPreset,
+  budget,
   cache,
   env,
   image,
@@ -157,6 +161,7 @@ function withoutSecretTexts({
     mounts,
     cache,
     limits,
+    budget,
     allowHost,
     allowPreset,
     ...(Object.keys(env).length === 0 ? {} : { env: withoutTexts(env) }),

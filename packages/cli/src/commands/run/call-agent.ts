@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { BudgieError, createOwner, type Agent, type Reply } from "@budgie/core";
+import type { Amounts } from "@budgie/core/budget";
 import type { Protocol, TurnEvents } from "@budgie/core/protocol";
 import { joinFirst } from "@budgie/core/text";
 import { checkSandboxOptions, type Host } from "@budgie/mcp-server";
@@ -30,13 +31,15 @@ type Call = CallOptions & {
   /** Creates what takes the agent's place; default: the agent itself */
   readonly createProtocol?: ((config: Config) => Protocol) | undefined;
   readonly events?: TurnEvents | undefined;
+  /** The most that the call may use; default what is configured */
+  readonly budget?: Amounts | undefined;
   /** Waits for the turn and prints its end. Resolves to the exit code */
   readonly print: (turn: Promise<Reply>, log: Turns["runLog"]) => Promise<number>;
 };
 
 /** Runs one turn for a person at a terminal. Resolves to the exit code. */
 export async function callAgent(given: Config, call: Call, host: Host): Promise<number> {
-  const { client, createProtocol, events, print } = call;
+  const { budget, client, createProtocol, events, print } = call;
   if (call.continue && call.session !== undefined) {
     throw new BudgieError("CONFIG_INVALID", "Expected --session ID or --continue, and not both.");
   }
@@ -63,7 +66,10 @@ export async function callAgent(given: Config, call: Call, host: Host): Promise<
         : await expandSession(turns.register, call.session);
       turns.sweeper.begin();
       const runTurn = turns.runTurn(() => client);
-      return await print(runTurn({ agent, prompt, directory: named, sessionId }, { events, signal }), turns.runLog);
+      return await print(
+        runTurn({ agent, prompt, directory: named, sessionId, budget }, { events, signal }),
+        turns.runLog,
+      );
     } finally {
       await turns.close();
       signal.throwIfAborted();

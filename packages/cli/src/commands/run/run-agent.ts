@@ -1,4 +1,5 @@
 import { text } from "node:stream/consumers";
+import { parseAmounts } from "@budgie/core/budget";
 import type { Host } from "@budgie/mcp-server";
 import type { Config } from "../../config/config.ts";
 import { createLiveLine } from "../../terminal/live-line.ts";
@@ -11,6 +12,8 @@ export type RunAgentOptions = CallOptions & {
   /** `-` for the text on stdin */
   readonly prompt: string;
   readonly json: boolean;
+  /** The most that the call may use, as amounts such as `2 credits`; default what is configured */
+  readonly budget?: string | undefined;
 };
 
 /** Runs `budgie run`: one turn, with its answer on stdout and everything else on stderr. Resolves to the exit code. */
@@ -23,12 +26,15 @@ export async function runAgent(config: Config, options: RunAgentOptions, host: H
       host.report(words);
     },
   };
+  const { budget, ...call } = options;
+  const most = budget === undefined ? undefined : parseAmounts(budget, "--budget", "CONFIG_INVALID");
   const { clear, events } = createLiveStatus(line);
   const print = options.json ? printJson : printReply;
   return callAgent(
     config,
     {
-      ...options,
+      ...call,
+      budget: most,
       client: "budgie run",
       readPrompt: async () => (options.prompt === "-" ? text(host.stdin) : options.prompt),
       events,

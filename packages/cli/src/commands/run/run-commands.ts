@@ -15,6 +15,8 @@ type RunActions = {
 
 type CallArguments = Partial<Pick<CallOptions, "continue" | "directory" | "session">>;
 
+type RunArguments = CallArguments & { readonly budget?: string; readonly json?: boolean };
+
 /** Adds `budgie run`, `exec`, `shell`, `ps`, `logs` and `stop`. */
 export function addRunCommands(program: Command, { exec, list, output, run, shell, stop }: RunActions): void {
   addCallOptions(program.command("run"))
@@ -25,9 +27,13 @@ export function addRunCommands(program: Command, { exec, list, output, run, shel
       "Asks an agent once, in a sandbox unless --no-sandbox is given, and prints its answer to stdout. All else is on " +
         "stderr. The options of the server hold here too. Ctrl-C cancels the turn. The session stays for --session-ttl.",
     )
+    .option(
+      "--budget <amounts>",
+      'the most that it may use, such as "2 credits" or "1 USD", if that is less than configured',
+    )
     .option("--json", "print JSON: the answer, the session and the facts that an MCP client gets")
-    .action((agent: string, prompt: string, { json = false, ...given }: CallArguments & { readonly json?: boolean }) =>
-      run({ ...toCallOptions(agent, given), prompt, json }),
+    .action((agent: string, prompt: string, { budget, json = false, ...given }: RunArguments) =>
+      run({ ...toCallOptions(agent, given), prompt, json, budget }),
     );
   addCallOptions(program.command("exec"))
     .argument("<agent>", "the agent whose sandbox it is")

@@ -124,7 +124,7 @@ describe("budgie config schema", () => {
     const keys = Object.keys(configSchema.shape).filter((key) => key !== "config");
     const { properties } = toConfigJsonSchema() as { properties: Record<string, { description?: string }> };
     expect(Object.keys(properties).toSorted()).toEqual(
-      ["$schema", "agents", "kagent", "limits", "mcpRegistry", "workspaces", ...keys].toSorted(),
+      ["$schema", "agents", "budget", "kagent", "limits", "mcpRegistry", "notify", "workspaces", ...keys].toSorted(),
     );
     expect(Object.values(properties).filter(({ description }) => !description)).toEqual([]);
     // "budgie config schema > packages/cli/config.schema.json" writes it, and "npm run fix" formats it.

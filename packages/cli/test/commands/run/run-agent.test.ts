@@ -24,3 +24,23 @@ describe("budgie run beside a kagent backend", () => {
     expect(server.asked()).toBe(1);
   });
 });
+
+describe("budgie run --budget", () => {
+  it.each([
+    [
+      "0 credits",
+      1,
+      /^budgie: BUDGET_SPENT: The agent "reader" was not started: the budget of this call is spent, 0 of 0 cr/,
+    ],
+    ["2 dollars", 2, /Expected --budget to be amounts of turns, minutes, tokens, credits or a currency/],
+  ])("%s starts no agent", async (budget, code, expected) => {
+    await using user = await createBudgieUser();
+
+    const argv = ["run", "reader", "Hello", "--no-sandbox", "--budget", budget, "-C", user.workspace];
+    const { exitCode, stderr } = await user.command(argv);
+
+    expect(exitCode).toBe(code);
+    expect(stderr).toMatch(expected);
+    expect(user.kiroCalls()).toEqual([]);
+  });
+});

@@ -13,6 +13,7 @@ import { refuseNesting } from "../steps/refuse-nesting.ts";
 import { reportChanges } from "../reports/report-changes.ts";
 import { reportOthers } from "../reports/report-others.ts";
 import { reportMissed } from "../reports/report-missed.ts";
+import { reserveBudget } from "../steps/reserve-budget.ts";
 import { resumeSession } from "../steps/resume-session.ts";
 import { retryOnce } from "../steps/retry-once.ts";
 import { waitInQueue } from "../steps/wait-in-queue.ts";
@@ -27,6 +28,7 @@ export const STEPS = {
   resumeSession,
   waitInQueue,
   logRun,
+  reserveBudget,
   openSession,
   findGit,
   noteWritable,

@@ -1,5 +1,5 @@
 import { findProtectablePaths } from "../../changes/find-protectable-paths.ts";
-import { nestingVariables } from "../../policy/nesting.ts";
+import { nestingVariables, rootVariables, type Nesting } from "../../policy/nesting.ts";
 import type { AgentProcess, Command, Exit, Projection } from "../../runner/runner.ts";
 import type { SandboxFacts } from "../../runs/run-log.ts";
 import type { Session } from "../../sessions/session.ts";
@@ -65,7 +65,7 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
       const image = provided.image ?? command.image;
       turn.sandbox = findSandbox(turn, { ...provided, image }, command);
       const own = Object.entries(env).filter(([name]) => !withheld.includes(name));
-      const all = { ...provided.env, ...Object.fromEntries(own), ...nestingVariables(settings.nesting) };
+      const all = { ...provided.env, ...Object.fromEntries(own), ...toMarks(turn, settings.nesting) };
       const projections = [...command.projections, ...shown];
       const marked = { ...command, projections, image, needsPrograms: true, cache, services, isShortLogin, env: all };
       // A process that gets all its input at its start has nothing to wait for. Protected paths would have to hold between turns too.
@@ -97,6 +97,12 @@ function findSandbox(
   if (runner.isolation !== "container") return undefined;
   const mode = isShortLogin === true ? "access-token" : credentials;
   return { image: image ?? runner.imageId, ...(login === undefined ? {} : { credentials: mode }) };
+}
+
+/** Creates the variables by which a budgie that the agent starts knows its nesting. Only without a sandbox does it share this one's state. */
+function toMarks({ route, session }: Turn, nesting: Nesting): Readonly<Record<string, string>> {
+  const isShared = route.runner.isolation === "none";
+  return { ...nestingVariables(nesting), ...(isShared ? rootVariables(nesting, session.id) : {}) };
 }
 
 // One listener for each process: a listener keeps its turn in memory until the process ends.

@@ -2,6 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createRunTurn, type RunTurn } from "@budgie/core";
+import type { UsageReport } from "@budgie/core/runs";
 import type { Isolation } from "@budgie/core/owners";
 import { createFakeRunner } from "@budgie/testkit";
 import { AGENT } from "../../helpers/agent.ts";
@@ -32,6 +33,27 @@ it("says once in a session why git does not work in a sandbox", async () => {
   expect((await createAsking("none")(inPart)).warnings).toEqual([SAID]);
 });
 
+it("says once that a context is nearly full, until the program has made room", async () => {
+  const ask = createAsking("none", [
+    { contextUsed: 159_999, contextSize: 200_000 },
+    { contextUsed: 170_000, contextSize: 200_000 },
+    { contextUsed: 180_000, contextSize: 200_000 },
+    { contextUsed: 20_000, contextSize: 200_000 },
+    { contextUsed: 999_000, contextSize: 200_000 },
+  ]);
+  const turn = { agent: AGENT.name, prompt: "x", directory: createTemporaryFolder() };
+  const first = await ask(turn);
+
+  const told = [first.warnings];
+  for (let more = 0; more < 4; more++) told.push((await ask({ ...turn, sessionId: first.sessionId })).warnings);
+
+  const told85 = expect.stringMatching(
+    /^The session's context is 85 % full \(170,000 of 200,000 tokens\), so that each/,
+  );
+  const toldAgain = expect.stringMatching(/ is 100 % full /);
+  expect(told).toEqual([[SAID], [told85, SAID], [SAID], [SAID], [toldAgain, SAID]]);
+});
+
 async function warningsIn(isolation: Isolation): Promise<readonly string[]> {
   const directory = createTemporaryFolder();
   mkdirSync(join(directory, ".kiro/hooks"), { recursive: true });
@@ -40,13 +62,19 @@ async function warningsIn(isolation: Isolation): Promise<readonly string[]> {
 
 const SAID = "from the protocol";
 
-function createAsking(isolation: Isolation): RunTurn {
+function createAsking(isolation: Isolation, reports: readonly UsageReport[] = []): RunTurn {
+  const left = [...reports];
   const agent = { ...AGENT, hooks: [{ trigger: "preToolUse", command: "bash .kiro/hooks/guard.sh" }] };
   const exit = { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false };
   return createRunTurn({
     agents: () => [agent],
     runner: { ...createFakeRunner(() => ({})), isolation },
-    protocol: async () => ({ response: "done", file: undefined, exit, denied: [], warnings: [SAID] }),
+    async protocol({ events, session, directory }) {
+      await session.start({ argv: ["x"], env: {}, projections: [] }, { directory, input: "" });
+      const report = left.shift();
+      if (report !== undefined) events.emit("usage", report);
+      return { response: "done", file: undefined, exit, denied: [], warnings: [SAID] };
+    },
     policyOf: () => ({
       workspace: "ro",
       egress: { mode: "allowlist", hosts: [] },

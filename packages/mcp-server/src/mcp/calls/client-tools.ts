@@ -1,6 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { RunTurn, TurnRequest } from "@budgie/core";
 import type { HealthReport } from "@budgie/core/runs";
+import { parseAmounts } from "@budgie/core/budget";
 import { parseTimeout, formatDuration, escapeForTerminal } from "@budgie/core/text";
 import type { TurnHooks } from "@budgie/core/turn";
 import { toAgentsResult } from "./to-agents-result.ts";
@@ -88,9 +89,11 @@ export function createClientTools({
 }
 
 /** Returns the request of a turn. An empty text means none, since models fill in what they could leave out. */
-function toRequest(agent: string, { egress, sessionId, timeout, workspace, ...rest }: AgentInput): TurnRequest {
+function toRequest(agent: string, { budget, egress, sessionId, timeout, workspace, ...rest }: AgentInput): TurnRequest {
   const timeoutMs = timeout ? parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID") : undefined;
-  return { agent, ...rest, sessionId: sessionId || undefined, tightening: { workspace, egress, timeoutMs } };
+  const most = budget ? parseAmounts(budget, 'the argument "budget"', "INPUT_INVALID") : undefined;
+  const tightening = { workspace, egress, timeoutMs };
+  return { agent, ...rest, sessionId: sessionId || undefined, tightening, budget: most };
 }
 
 /** Returns the name of the called agent, whether it exists or not; `undefined` for tools that run none. */

@@ -34,6 +34,10 @@ export const agentInput = z.strictObject({
     .string("a text")
     .optional()
     .describe('How long the agent may take, such as "90s" or "5m", if that is less than configured.'),
+  budget: z
+    .string("a text")
+    .optional()
+    .describe('The most that this call may use, such as "2 credits" or "1 USD", if that is less than configured.'),
 });
 
 /** The input of an agent's tool with `--sticky-sessions`. */

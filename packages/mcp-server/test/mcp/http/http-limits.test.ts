@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import type { Reply } from "@budgie/core";
 import { REQUEST_BOUNDS } from "@budgie/core/bounds";
+import { toReplyResult } from "../../../src/mcp/calls/to-reply-result.ts";
 import { HTTP_LIMITS } from "../../../src/mcp/http/http-limits.ts";
 import { waitFor } from "../../../../cli/test/helpers/start-budgie.ts";
 import { createHttpPlace } from "./http-place.ts";
@@ -25,6 +27,24 @@ it("HTTP_LIMITS are the limits in docs/http.md", () => {
     expect(DOCUMENT).toContain(row);
   }
 });
+
+it.each([
+  { own: 200_000, others: 200_000, fits: true },
+  { own: 500_000, others: 0, fits: true },
+  { own: 530_000, others: 0, fits: false },
+])(
+  "An answer of $own bytes, with $others of missed ones, fits into a message of 1 MiB: $fits",
+  ({ fits, others, own }) => {
+    const nothing = { denied: [], changedExecutablePaths: [], warnings: [], exit: {} };
+    const missed = others === 0 ? [] : [{ runId: "m", response: "x".repeat(others), when: "earlier" }];
+    const result = toReplyResult({ ...nothing, response: "x".repeat(own), missed } as unknown as Reply);
+
+    expect(Buffer.byteLength(JSON.stringify({ jsonrpc: "2.0", id: 1, result })) < 2 ** 20).toBe(fits);
+    expect(DOCUMENT).toMatch(
+      /a message over 1 MiB, such as one with an\s+answer above 500 kB: with `maxAnswerBytes` above 200,000/,
+    );
+  },
+);
 
 const toCall = (id: number, meta: unknown): string =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "work", _meta: { meta } } });

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { parseDuration } from "@budgie/core/text";
 import { describe, expect, it } from "vitest";
 import { findSoftDeadlineMs } from "../../../src/mcp/long-calls/find-soft-deadline-ms.ts";
 
@@ -23,6 +25,10 @@ describe("findSoftDeadlineMs", () => {
     expect(findSoftDeadlineMs("auto", { name, version: "1" })).toBe(deadlineMs);
   });
 
+  it.each(readTable())("gives %s the deadline of %s that docs/long-calls.md names", (name, deadline) => {
+    expect(findSoftDeadlineMs("auto", { name, version: "1" })).toBe(parseDuration(deadline, "the deadline"));
+  });
+
   it("gives none to a client that has not named itself", () => {
     expect(findSoftDeadlineMs("auto", undefined)).toBeUndefined();
   });
@@ -34,3 +40,15 @@ describe("findSoftDeadlineMs", () => {
     expect(clients.map((client) => findSoftDeadlineMs("never", client))).toEqual([undefined, undefined, undefined]);
   });
 });
+
+/** Returns the names of clients on the page, each with its deadline. */
+function readTable(): readonly (readonly [name: string, deadline: string])[] {
+  const page = readFileSync(new URL("../../../../../docs/long-calls.md", import.meta.url), "utf8");
+  const rows = page.split("\n").filter((line) => line.startsWith("| ") && line.includes("`"));
+  return rows.flatMap((row) => {
+    const [, , names = "", , deadline = ""] = row.split("|");
+    return [...names.matchAll(/`([^`]+)`/g)].map(
+      ([, name = ""]) => [name, deadline.replace("min", "m").replaceAll(" ", "")] as const,
+    );
+  });
+}

@@ -20,6 +20,10 @@ describe("tools/list", () => {
         "inputSchema": {
           "additionalProperties": false,
           "properties": {
+            "budget": {
+              "description": "The most that this call may use, such as "2 credits" or "1 USD", if that is less than configured.",
+              "type": "string",
+            },
             "directory": {
               "description": "Absolute path of the directory that the agent works in, or one below ~/. It must exist.",
               "type": "string",

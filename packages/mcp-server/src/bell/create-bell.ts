@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FileTrust } from "@budgie/core/policy";
+import type { Host } from "../process/host.ts";
+import { findBellFiles } from "./find-bell-files.ts";
+import { startBell } from "./start-bell.ts";
+
+/** The user's command that is told of turns. */
+export type Bell = {
+  /** Starts the command with a line of JSON on its stdin. Never waits for it, and never throws. */
+  readonly ring: (facts: string) => void;
+  /** Waits a moment for the commands that run. They go on after that. */
+  readonly close: () => Promise<void>;
+};
+
+export type BellOptions = {
+  /** The program and its arguments */
+  readonly command: readonly string[];
+  readonly host: Pick<Host, "env" | "home" | "report">;
+  /** Knows the directories where agents could write */
+  readonly trust: Pick<FileTrust, "findDirectory">;
+  /** Default 2 s */
+  readonly graceMs?: number;
+  /** Starts the command; default {@link startBell} */
+  readonly start?: typeof startBell;
+};
+
+const MOST_AT_ONCE = 4;
+const GRACE_MS = 2000;
+
+const VARIABLES = [
+  "PATH",
+  "HOME",
+  "LANG",
+  "DISPLAY",
+  "WAYLAND_DISPLAY",
+  "XDG_RUNTIME_DIR",
+  "DBUS_SESSION_BUS_ADDRESS",
+] as const;
+
+/** Creates the bell of a command. Each kind of trouble with it is reported once. */
+export function createBell({ command, graceMs = GRACE_MS, host, start = startBell, trust }: BellOptions): Bell {
+  const running = new Set<Promise<void>>();
+  const told = new Set<string>();
+
+  function tellOnce(kind: string, trouble: string): void {
+    if (told.has(kind)) return;
+    told.add(kind);
+    host.report(`The command of "notify" ${trouble}. No turn fails because of it, and this is said once.`);
+  }
+
+  /** Looks at each start where the command leads, since an agent may have changed that. */
+  function findProgram(): string | undefined {
+    const { files, program } = findBellFiles(command, { home: host.home, path: host.env["PATH"] });
+    if (program === undefined) {
+      tellOnce("missing", `does not run: there is no program "${command[0]}". Install it, or correct its path`);
+      return undefined;
+    }
+    const written = files.find((file) => trust.findDirectory(file) !== undefined);
+    if (written === undefined) return program;
+    const remedy = `lies in a directory where agents could write. Move it to one of your own`;
+    tellOnce("written", `does not run: "${written}" ${remedy}`);
+    return undefined;
+  }
+
+  function tryFind(): string | undefined {
+    try {
+      return findProgram();
+    } catch (error) {
+      tellOnce("unknown", `does not run: ${(error as Error).message}`);
+      return undefined;
+    }
+  }
+
+  async function run(program: string, input: string): Promise<void> {
+    const { env, home: cwd } = host;
+    const passed = VARIABLES.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
+    const args = command.slice(1);
+    const fault = await start({ program, args, cwd, env: { ...Object.fromEntries(passed), HOME: cwd }, input });
+    if (fault !== undefined) tellOnce("failed", `failed: ${fault}`);
+  }
+
+  return {
+    ring(facts) {
+      if (running.size >= MOST_AT_ONCE) {
+        tellOnce("busy", `still runs ${MOST_AT_ONCE} times, so that it is not told of every turn`);
+        return;
+      }
+      const program = tryFind();
+      if (program === undefined) return;
+      const rung = run(program, `${facts}\n`).finally(() => running.delete(rung));
+      running.add(rung);
+    },
+    async close() {
+      if (running.size === 0) return;
+      const given = new AbortController();
+      const grace = sleep(graceMs, undefined, { signal: given.signal }).catch(() => undefined);
+      await Promise.race([Promise.all(running), grace]);
+      given.abort();
+    },
+  };
+}
