@@ -128,7 +128,12 @@ function withOwn(
   const added = new Set(["allowHost", "allowPreset", "env"]);
   const kept = all.filter(({ key, value }) => !(key in own) || (added.has(key) && !isEmpty(value)));
   const named = Object.entries(own).map(([key, value]): Setting => ({ key, value, from }));
-  return [...kept, ...named, ...agents];
+  return [...kept, ...named, ...listBudget(section, from), ...agents];
+}
+
+/** Lists the budget of a directory, which counts beside that of all. */
+function listBudget(section: FileWorkspace, from: string): readonly Setting[] {
+  return section.budget === undefined ? [] : [{ key: `${keyOf(section)}.budget`, value: section.budget, from }];
 }
 
 function isEmpty(value: unknown): boolean {

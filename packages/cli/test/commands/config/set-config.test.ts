@@ -51,6 +51,7 @@ describe("budgie config set", () => {
 
     await user.run(["config", "set", "--for", app, "image", "node:22"]);
     await user.run(["config", "set", "--for", app, "env.TOKEN", "secret"]);
+    await user.run(["config", "set", "--for", app, "budget.day.turns", "5"]);
     await user.run(["config", "set", "sandbox", "true"]);
     await user.run(["config", "set", "limits.memory", "2g"]);
     const { stdout } = await user.run(["config", "set", "--for", app, "limits.memory", "8g"]);
@@ -63,6 +64,7 @@ describe("budgie config set", () => {
     expect(there.stdout).toMatch(new RegExp(`^sandboxImage +"node:22" +${from}$`, "m"));
     expect(there.stdout).toMatch(new RegExp(`^limits +{"memoryBytes":8589934592} +${from}$`, "m"));
     expect(there.stdout).toMatch(new RegExp(`^env +{"TOKEN":"\\(hidden\\)"} +${from}$`, "m"));
+    expect(there.stdout).toMatch(new RegExp(`^workspaces.~/code/app.budget +{"day":{"turns":5}} +${from}$`, "m"));
     const all = await user.run(["config", "show"]);
     expect(all.stdout).toMatch(/^sandboxImage +"budgie-sandbox:latest" +default$/m);
     expect(all.stdout).toMatch(/^workspaces\.~\/code\/app +{"image":"node:22"/m);
