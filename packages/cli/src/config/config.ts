@@ -38,6 +38,7 @@ export type Config = Omit<
   | "egress"
   | "env"
   | "heartbeat"
+  | "keepChanges"
   | "keepRuns"
   | "maxConcurrent"
   | "maxQueued"
@@ -65,6 +66,7 @@ export type Config = Omit<
     readonly hasBackend: boolean;
     readonly maxTurnsPerMinute: RateLimits;
     readonly retention: Retention;
+    readonly keepChangesMs: number;
     readonly sessionTtlMs: number;
     readonly heartbeatMs: number;
     /** 0 if no process lives longer than its turn */
@@ -75,6 +77,18 @@ export type Config = Omit<
     /** 0 disables the sweep */
     readonly sweepEveryMs: number;
   };
+
+/** Options that are converted, each under a name of its own or in a group */
+type Converted =
+  | "env"
+  | "heartbeat"
+  | "keepChanges"
+  | "keepRuns"
+  | "maxRunsBytes"
+  | "sessionTtl"
+  | "softDeadline"
+  | "sweepEvery"
+  | "warmIdle";
 
 /** Options whose default depends on the machine or on other options */
 type FilledIn = "contextSummaryPrompt" | "kiroDataDir" | "stateDir" | "systemPrompt";
@@ -95,7 +109,8 @@ export function parseSource(source: Source, host: Host): Config {
   const parsed = configSchema.safeParse(given);
   if (!parsed.success) throw configError(parsed.error, given);
   const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
-  const { env, heartbeat, keepRuns, maxRunsBytes, sessionTtl, softDeadline, sweepEvery, warmIdle, ...options } = rest;
+  const { env, heartbeat, keepChanges, keepRuns, maxRunsBytes, ...others } = rest;
+  const { sessionTtl, softDeadline, sweepEvery, warmIdle, ...options } = others;
   const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
   const promptsDir = resolvePath(options.promptsDir, host);
   return {
@@ -124,6 +139,7 @@ export function parseSource(source: Source, host: Host): Config {
       maxAgeMs: parseDuration(keepRuns, toName("keepRuns")) || undefined,
       maxBytes: maxRunsBytes || undefined,
     },
+    keepChangesMs: parseTime(keepChanges, { option: toName("keepChanges"), most: "3650d" }),
     sessionTtlMs: parseTime(sessionTtl, { option: toName("sessionTtl"), most: "3650d" }),
     softDeadline: parseSoftDeadline(softDeadline, toName("softDeadline")),
     heartbeatMs: parseTime(heartbeat, { option: toName("heartbeat"), most: "1h" }),
@@ -203,10 +219,7 @@ type Merged = Pick<
 
 /** Merges the hosts, roots and sections of the configuration file with the options, which take precedence. */
 function mergeAccess(
-  options: Omit<
-    z.infer<typeof configSchema>,
-    "env" | "heartbeat" | "keepRuns" | "maxRunsBytes" | "sessionTtl" | "softDeadline" | "sweepEvery" | "warmIdle"
-  >,
+  options: Omit<z.infer<typeof configSchema>, Converted>,
   { content, file, toName }: Source,
   host: Host,
 ): Merged {

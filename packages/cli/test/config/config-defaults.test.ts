@@ -29,6 +29,8 @@ it("parseConfig has the first budgie's defaults", () => {
     agentEnv: new Map(),
     workspacePath: "/workspace",
     workspaces: [],
+    apply: "caller",
+    keepChangesMs: 604_800_000,
     keepSessions: false,
     stickySessions: false,
     sessionTtlMs: 86_400_000,

@@ -10,9 +10,9 @@ export type Differ = {
 };
 
 type DifferOptions = {
-  /** Of one diff; default 5 s */
+  /** Limit of one diff; default 5 s */
   readonly timeoutMs?: number;
-  /** Of all diffs; default 30 s */
+  /** Limit of all diffs; default 30 s */
   readonly totalMs?: number;
   /** The worker's program */
   readonly program?: string;
