@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { replaceAll, type DiffRequest } from "./diff-texts.ts";
@@ -37,6 +38,8 @@ export function createDiffer({ program = PROGRAM, timeoutMs = 5000, totalMs = 30
 
   async function start(): Promise<Worker | undefined> {
     const started = new Worker(program);
+    // One that fails while nobody waits must not end the process.
+    started.on("error", () => undefined);
     worker = started;
     return (await waitFor(started, START_MS)) === undefined ? undefined : started;
   }
@@ -65,15 +68,15 @@ export function createDiffer({ program = PROGRAM, timeoutMs = 5000, totalMs = 30
 
 /** Resolves to the next message of a worker; to `undefined` if it fails, as without memory, or sends none in time. */
 async function waitFor(worker: Worker, timeoutMs: number): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined;
+  const ended = new AbortController();
+  const { signal } = ended;
+  const timer = setTimeout(() => ended.abort(), timeoutMs);
   try {
-    return await new Promise<unknown>((resolve) => {
-      worker.once("message", resolve);
-      worker.once("error", () => resolve(undefined));
-      timer = setTimeout(() => resolve(undefined), timeoutMs);
-    });
+    const [message] = (await once(worker, "message", { signal })) as readonly unknown[];
+    return message;
+  } catch {
+    return undefined;
   } finally {
     clearTimeout(timer);
-    worker.removeAllListeners();
   }
 }

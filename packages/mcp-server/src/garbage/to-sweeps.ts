@@ -1,6 +1,8 @@
 import type { Owner, Runner } from "@budgie/core";
 import type { OutputFiles } from "@budgie/core/protocol";
 import type { SessionRegister, SessionStore } from "@budgie/core/sessions";
+import type { ChangeSets } from "@budgie/copies/sets";
+import { escapeForTerminal } from "@budgie/core/text";
 import type { ServerConfig } from "../config/server-config.ts";
 import { sweepGarbage } from "./sweep-garbage.ts";
 import type { Sweep } from "./sweeper.ts";
@@ -12,17 +14,22 @@ type Parts = {
   readonly elsewhere: Runner | undefined;
   readonly register: SessionRegister;
   readonly owner: Owner;
+  /** Opens the change sets, whose interrupted applies are taken back */
+  readonly changes: { readonly open: () => Promise<ChangeSets> };
+  readonly report: (line: string) => void;
   readonly outputFiles: Pick<OutputFiles, "prune">;
   readonly config: Pick<ServerConfig, "sandbox" | "sessionTtlMs">;
 };
 
 /** Returns what a server removes at intervals, in order. */
 export function toSweeps({
+  changes,
   config,
   elsewhere,
   outputFiles,
   owner,
   register,
+  report,
   runner,
   sessions,
 }: Parts): readonly Sweep[] {
@@ -36,6 +43,12 @@ export function toSweeps({
     ...(elsewhere === undefined || !config.sandbox ? [] : [() => sweepGarbage(elsewhere, register, owner)]),
     async () => {
       outputFiles.prune();
+      return [];
+    },
+    async () => {
+      const { recoverApplies } = await import("@budgie/copies/apply");
+      const lines = await recoverApplies({ sets: await changes.open(), owner });
+      lines.map(escapeForTerminal).forEach(report);
       return [];
     },
   ];
