@@ -1,0 +1,47 @@
+import type { Readable } from "node:stream";
+
+/** An entry of a directory tree. Its path is relative, separated by "/", valid UTF-8, without empty, "." and ".." parts. */
+export type TreeEntry =
+  | TreeFolder
+  | TreeLink
+  | (TreeFile & { /** SHA-256 of the content, in hex */ readonly digest: string });
+
+export type TreeFolder = {
+  readonly path: string;
+  readonly kind: "folder";
+  /** Permission bits */ readonly mode: number;
+};
+export type TreeLink = { readonly path: string; readonly kind: "link"; readonly target: string };
+/** A file whose content was not read yet. */
+export type TreeFile = {
+  readonly path: string;
+  readonly kind: "file";
+  /** Permission bits */
+  readonly mode: number;
+  readonly size: number;
+};
+
+/** A listing of a tree, sorted by the bytes of its paths, so that a folder comes before its entries. */
+export type Manifest = { readonly entries: readonly TreeEntry[] };
+
+/** An entry on its way into a copy, with the content of a file. */
+export type FilledEntry = { readonly entry: TreeFolder | TreeLink | TreeFile; readonly content?: Readable | undefined };
+
+/**
+ * An entry of a copy that an agent wrote. The content of a file has to be read, or destroyed, before the next entry. `other` is neither
+ * file, folder nor link, and a path need not be what {@link TreeEntry} promises.
+ */
+export type FoundEntry = {
+  readonly entry: TreeFolder | TreeLink | TreeFile | { readonly path: string; readonly kind: "other" };
+  readonly content?: Readable | undefined;
+};
+
+/** The volume in which a session's processes work in place of the host's directory. */
+export type WorkspaceCopy = {
+  /** Resolves to true if it was filled to the end once */
+  isFilled(): Promise<boolean>;
+  /** Fills it from nothing; rejects and leaves it unfilled if that fails */
+  fill(entries: AsyncIterable<FilledEntry>): Promise<void>;
+  /** Reads it. No process of the session may run meanwhile */
+  read(): AsyncIterable<FoundEntry>;
+};
