@@ -25,7 +25,12 @@ export type TreeFile = {
 export type Manifest = { readonly entries: readonly TreeEntry[] };
 
 /** An entry on its way into a copy, with the content of a file. */
-export type FilledEntry = { readonly entry: TreeFolder | TreeLink | TreeFile; readonly content?: Readable | undefined };
+export type FilledEntry = {
+  readonly entry: TreeFolder | TreeLink | TreeFile;
+  readonly content?: Readable | undefined;
+  /** The time of its last change, which git compares in whole seconds; default now */
+  readonly mtimeMs?: number | undefined;
+};
 
 /**
  * An entry of a copy that an agent wrote. The content of a file has to be read, or destroyed, before the next entry. `other` is neither
