@@ -2,6 +2,6 @@
 export type { UserGit } from "../git/load-repository.ts";
 export { compareByBytes } from "./entry-sink.ts";
 export type { LeftOut } from "./left-out.ts";
-export { readEntries, TORN, type CopyProgress } from "./read-entries.ts";
+export { readEntries, TORN, type ReadProgress } from "./read-entries.ts";
 export { selectEntries } from "./select-entries.ts";
 export type { CopyFiles, CopyWishes, Selection } from "./selection.ts";

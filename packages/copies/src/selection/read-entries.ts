@@ -8,11 +8,11 @@ import type { LeftOutReason } from "./left-out.ts";
 import type { SelectedEntry, Selection } from "./selection.ts";
 
 /** The progress of a copy. */
-export type CopyProgress = { readonly entries: number; readonly bytes: number };
+export type ReadProgress = { readonly entries: number; readonly bytes: number };
 
 export type ReadOptions = {
   readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: ((progress: CopyProgress) => void) | undefined;
+  readonly onProgress?: ((progress: ReadProgress) => void) | undefined;
   /** Gets each entry as it was copied */
   readonly onEntry: (entry: TreeEntry) => void;
 };
@@ -120,7 +120,7 @@ async function readWhole(file: FileHandle, size: number): Promise<Buffer> {
 function toFound(entry: TreeFile, content: Buffer): Found {
   const digest = createHash("sha256").update(content).digest("hex");
   return {
-    filled: { entry: { ...entry, size: content.length }, content: Readable.from([content], { objectMode: false }) },
+    filled: { entry: { ...entry, size: content.length }, content },
     copied: async () => ({ ...entry, size: content.length, digest }),
   };
 }

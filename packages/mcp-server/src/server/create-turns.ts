@@ -28,6 +28,7 @@ import { provideImage } from "../images/provide-image.ts";
 import { createLiveRuns } from "../live/live-runs.ts";
 import type { Host } from "../process/host.ts";
 import { findNesting } from "./find-nesting.ts";
+import { openCopies } from "./open-copies.ts";
 import { loadWorkspaceRules } from "./load-workspace-rules.ts";
 
 /** The parts that run turns, for a server and for `budgie run`. */
@@ -96,8 +97,10 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   });
   // Without a sandbox agents read the user's configuration themselves.
   const identity = config.sandbox ? readGitIdentity(host) : {};
+  const copies = openCopies(config, host);
   const runTurn = createRunTurn({
     leftWatch,
+    copies,
     fileTrust: openUserFileTrust(config, host),
     agents: catalog.agents,
     runner,
@@ -124,7 +127,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     sessions,
   });
   const sweeper = createSweeper({
-    sweeps: toSweeps({ sessions, runner, elsewhere, register, owner, outputFiles, config }),
+    sweeps: toSweeps({ sessions, runner, elsewhere, register, owner, outputFiles, bases: copies.bases, config }),
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });
