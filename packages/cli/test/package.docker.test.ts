@@ -30,7 +30,7 @@ const ENTRIES = LIBRARIES.flatMap((name) =>
     : name === "@budgie/sandbox"
       ? ["egress", "home", "init", "login", "mounts", "proc", "profile", "standby"].map((room) => `${name}/${room}`)
       : name === "@budgie/copies"
-        ? ["selection"].map((room) => `${name}/${room}`)
+        ? ["copying", "selection"].map((room) => `${name}/${room}`)
         : [name],
 );
 const tag = `budgie-package-test:${process.pid}`;

@@ -25,7 +25,12 @@ export type TreeFile = {
 export type Manifest = { readonly entries: readonly TreeEntry[] };
 
 /** An entry on its way into a copy, with the content of a file. */
-export type FilledEntry = { readonly entry: TreeFolder | TreeLink | TreeFile; readonly content?: Readable | undefined };
+export type FilledEntry = {
+  readonly entry: TreeFolder | TreeLink | TreeFile;
+  readonly content?: Buffer | Readable | undefined;
+  /** The time of its last change, which git compares in whole seconds; default now */
+  readonly mtimeMs?: number | undefined;
+};
 
 /**
  * An entry of a copy that an agent wrote. The content of a file has to be read, or destroyed, before the next entry. `other` is neither
@@ -38,10 +43,10 @@ export type FoundEntry = {
 
 /** The volume in which a session's processes work in place of the host's directory. */
 export type WorkspaceCopy = {
-  /** Resolves to true if it was filled to the end once */
-  isFilled(): Promise<boolean>;
-  /** Fills it from nothing; rejects and leaves it unfilled if that fails */
-  fill(entries: AsyncIterable<FilledEntry>): Promise<void>;
+  /** Resolves to the id of the last fill, which need not have come to its end; `undefined` if there is nothing */
+  fillId(): Promise<string | undefined>;
+  /** Fills it from nothing, and resolves to the id of this fill */
+  fill(entries: AsyncIterable<FilledEntry>, options?: { readonly signal?: AbortSignal | undefined }): Promise<string>;
   /** Reads it. No process of the session may run meanwhile */
   read(): AsyncIterable<FoundEntry>;
 };

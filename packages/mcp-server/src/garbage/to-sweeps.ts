@@ -1,4 +1,5 @@
 import type { Owner, Runner } from "@budgie/core";
+import type { BaseFiles } from "@budgie/copies/copying";
 import type { OutputFiles } from "@budgie/core/protocol";
 import type { SessionRegister, SessionStore } from "@budgie/core/sessions";
 import type { ChangeSets } from "@budgie/copies/sets";
@@ -18,11 +19,15 @@ type Parts = {
   readonly changes: { readonly open: () => Promise<ChangeSets> };
   readonly report: (line: string) => void;
   readonly outputFiles: Pick<OutputFiles, "prune">;
+  readonly bases: Pick<BaseFiles, "sweep">;
   readonly config: Pick<ServerConfig, "sandbox" | "sessionTtlMs">;
 };
 
+const WEEK_MS = 7 * 24 * 60 * 60_000;
+
 /** Returns what a server removes at intervals, in order. */
 export function toSweeps({
+  bases,
   changes,
   config,
   elsewhere,
@@ -43,6 +48,11 @@ export function toSweeps({
     ...(elsewhere === undefined || !config.sandbox ? [] : [() => sweepGarbage(elsewhere, register, owner)]),
     async () => {
       outputFiles.prune();
+      return [];
+    },
+    async () => {
+      // No session is kept for longer; one that lost its base is copied anew.
+      await bases.sweep(Math.max(2 * config.sessionTtlMs, WEEK_MS));
       return [];
     },
     async () => {

@@ -102,5 +102,5 @@ export function createClients(config: Options, options: ClientsOptions): (client
 function hasCopies({ policies, workspaces }: Pick<Options, "policies" | "workspaces">): boolean {
   const all = [policies, ...workspaces.map((one) => one.policies)];
   const access = all.flatMap(({ agents, ceiling }) => [ceiling, ...agents.values()]);
-  return access.some(({ workspace }) => String(workspace) === "copy");
+  return access.some(({ workspace }) => workspace === "copy");
 }

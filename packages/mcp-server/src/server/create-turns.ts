@@ -29,6 +29,7 @@ import { createLiveRuns } from "../live/live-runs.ts";
 import type { Host } from "../process/host.ts";
 import { createChangeSetsOpener, type ChangeSetsOpener } from "./change-sets-opener.ts";
 import { findNesting } from "./find-nesting.ts";
+import { openCopies } from "./open-copies.ts";
 import { loadWorkspaceRules } from "./load-workspace-rules.ts";
 
 /** The parts that run turns, for a server and for `budgie run`. */
@@ -99,8 +100,10 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   });
   // Without a sandbox agents read the user's configuration themselves.
   const identity = config.sandbox ? readGitIdentity(host) : {};
+  const copies = openCopies(config, host);
   const runTurn = createRunTurn({
     leftWatch,
+    copies,
     fileTrust: openUserFileTrust(config, host),
     agents: catalog.agents,
     runner,
@@ -134,6 +137,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
       register,
       owner,
       outputFiles,
+      bases: copies.bases,
       config,
       changes,
       report: host.report,

@@ -1,6 +1,7 @@
 import { addNotices } from "../reports/add-notices.ts";
 import { askAgent } from "../steps/ask-agent.ts";
 import { checkRequest } from "../steps/check-request.ts";
+import { copyWorkspace } from "../steps/copy-workspace.ts";
 import { countUse } from "../reports/count-use.ts";
 import { findGit } from "../steps/find-git.ts";
 import { keepProcess } from "../steps/keep-process.ts";
@@ -27,6 +28,7 @@ export const STEPS = {
   waitInQueue,
   logRun,
   openSession,
+  copyWorkspace,
   findGit,
   noteWritable,
   reportOthers,

@@ -1,5 +1,6 @@
 import { findProtectablePaths } from "../../changes/find-protectable-paths.ts";
 import { nestingVariables } from "../../policy/nesting.ts";
+import { usesCopy } from "../../policy/workspace-access.ts";
 import type { AgentProcess, Exit, Projection } from "../../runner/runner.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Provided, TurnSettings } from "../turn-settings.ts";
@@ -19,7 +20,7 @@ export function askAgent(settings: Settings): Step {
       agent: shown === undefined ? agent : { ...agent, shown },
       session: runner.isolation === "remote" ? beginWithFile(turn) : startWithPolicy(turn, { ...settings, provided }),
       directory,
-      prompt: settings.briefs ? withBriefing(request, runner, provided) : request.prompt,
+      prompt: settings.briefs ? withBriefing(request, runner, { ...provided, copy: turn.report.copy }) : request.prompt,
       resume: session.begun,
       timeoutMs: policy.timeoutMs,
       signal,
@@ -59,7 +60,9 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
     ...session.home,
     paths: () => session.home.paths(directory, workspacePath),
     async start({ env, ...command }, options) {
-      const protectedPaths = settings.protectExecutablePaths ? await findProtectablePaths(options.directory) : [];
+      const isCopy = usesCopy(workspace);
+      const protects = settings.protectExecutablePaths && !isCopy;
+      const protectedPaths = protects ? await findProtectablePaths(options.directory) : [];
       const access = { workspace, egress, limits };
       const image = provided.image ?? command.image;
       const own = Object.entries(env).filter(([name]) => !withheld.includes(name));
@@ -67,7 +70,8 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
       const projections = [...command.projections, ...shown];
       const marked = { ...command, projections, image, needsPrograms: true, cache, services, isShortLogin, env: all };
       // A process that gets all its input at its start has nothing to wait for. Protected paths would have to hold between turns too.
-      const isOnce = options.input !== undefined || settings.protectExecutablePaths;
+      // A copy is read after each turn, when no process may run on it.
+      const isOnce = options.input !== undefined || settings.protectExecutablePaths || isCopy;
       const standbyKey = isOnce ? undefined : [agent, marked.env, options.standbyKey];
       const child = await session.home.start(marked, {
         ...options,

@@ -1,4 +1,5 @@
 import { findGitAccess } from "../../git/find-git-access.ts";
+import { usesCopy } from "../../policy/workspace-access.ts";
 import type { TurnSettings } from "../turn-settings.ts";
 import type { Step } from "../turn.ts";
 
@@ -6,7 +7,8 @@ import type { Step } from "../turn.ts";
 export function findGit({ workspaceRules: rules }: Pick<TurnSettings, "workspaceRules">): Step {
   return async (turn, next) => {
     const { mayWrite, request, route, session } = turn;
-    if (route.runner.isolation === "container") {
+    // A copy brings its own git.
+    if (route.runner.isolation === "container" && !usesCopy(request.policy.workspace)) {
       const { workspace } = session.home.paths(request.directory);
       turn.git = await findGitAccess(request.directory, { rules, workspace, mayWrite });
     }

@@ -1,0 +1,24 @@
+import { join } from "node:path";
+import { selectEntries, type SelectOptions } from "../../src/selection/select-entries.ts";
+import type { CopyWishes, Selection } from "../../src/selection/selection.ts";
+
+const NOWHERE = "/nonexistent";
+
+/** Selects from a folder, for a user without settings of git. */
+export function select(
+  root: string,
+  { bounds, ...wishes }: Partial<CopyWishes> & Pick<SelectOptions, "bounds"> = {},
+): Promise<Selection> {
+  return selectEntries(root, {
+    wishes: { files: "unignored", include: [], exclude: [], ...wishes },
+    userGit: { configs: [join(root, "..", "no-config")], excludes: NOWHERE, home: NOWHERE },
+    bounds,
+  });
+}
+
+/** Lists the paths of a selection but those of git's folder; folders end with a slash. */
+export function listPaths({ entries }: Selection): readonly string[] {
+  return entries
+    .filter(({ entry }) => !/^\.git(?:\/|$)/.test(entry.path))
+    .map(({ entry }) => (entry.kind === "folder" ? `${entry.path}/` : entry.path));
+}
