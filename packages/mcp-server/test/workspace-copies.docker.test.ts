@@ -6,12 +6,7 @@ import { createSessionId, type RunnerSession } from "@budgie/core";
 import type { CopyReport } from "@budgie/core/errors";
 import { DEFAULT_ACCESS, KIRO_HIDDEN_PATHS, type Access } from "@budgie/core/policy";
 import { afterAll, describe, expect, it } from "vitest";
-import {
-  createDockerPlace,
-  runCommand,
-  testEngine,
-  type Ran,
-} from "../../../runner-docker/test/helpers/docker-place.ts";
+import { createDockerPlace, runCommand, testEngine, type Ran } from "../../runner-docker/test/helpers/docker-place.ts";
 
 const place = createDockerPlace();
 afterAll(() => place[Symbol.asyncDispose]());
@@ -167,7 +162,7 @@ async function readCopy(session: RunnerSession): Promise<ReadonlyMap<string, obj
 async function listLeft({ id }: RunnerSession): Promise<readonly string[]> {
   const docker = await testEngine();
   const filters = { label: [`dev.budgie.session=${id}`] };
-  const [containers, { Volumes = [] }] = await Promise.all([
+  const [containers, { Volumes }] = await Promise.all([
     docker.listContainers({ all: true, filters }),
     docker.listVolumes({ filters }),
   ]);
