@@ -96,6 +96,18 @@ export const turnOptions = {
       visibility: "file",
     }),
   }),
+  ...group("Changes:", {
+    apply: option(z.enum(["caller", "person"], '"caller" or "person"').default("caller"), {
+      help: "who applies the changes of an agent's copy: caller (the MCP client too, once it has read them all) or person (at a terminal alone)",
+      value: "<who>",
+      visibility: "file",
+    }),
+    keepChanges: option(duration.default("7d"), {
+      help: "how long change sets are kept, to be applied or undone, such as 12h or 7d",
+      value: "<duration>",
+      visibility: "file",
+    }),
+  }),
   ...group("Run log:", {
     keepAnswers: option(SWITCH.default(true), {
       help: "keep answers in the run log, so that undelivered ones are not lost",

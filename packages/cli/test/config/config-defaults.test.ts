@@ -32,6 +32,8 @@ it("parseConfig has the first budgie's defaults", () => {
     copyInclude: [],
     copyExclude: [],
     workspaces: [],
+    apply: "caller",
+    keepChangesMs: 604_800_000,
     keepSessions: false,
     stickySessions: false,
     sessionTtlMs: 86_400_000,

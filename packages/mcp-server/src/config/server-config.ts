@@ -70,6 +70,9 @@ export type ServerConfig = NamingOptions &
     readonly sessionTtlMs: number;
     readonly keepAnswers: boolean;
     readonly retention: Retention;
+    /** `person`: clients cannot apply the changes of an agent's copy */
+    readonly apply: "caller" | "person";
+    readonly keepChangesMs: number;
     /** 0 disables the sweep */
     readonly sweepEveryMs: number;
 

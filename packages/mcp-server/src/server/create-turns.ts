@@ -27,6 +27,7 @@ import { toSweeps } from "../garbage/to-sweeps.ts";
 import { provideImage } from "../images/provide-image.ts";
 import { createLiveRuns } from "../live/live-runs.ts";
 import type { Host } from "../process/host.ts";
+import { createChangeSetsOpener, type ChangeSetsOpener } from "./change-sets-opener.ts";
 import { findNesting } from "./find-nesting.ts";
 import { openCopies } from "./open-copies.ts";
 import { loadWorkspaceRules } from "./load-workspace-rules.ts";
@@ -42,6 +43,7 @@ export type Turns = {
   readonly register: RegisterFile;
   readonly sessions: SessionStore;
   readonly sweeper: Sweeper;
+  readonly changes: ChangeSetsOpener;
   readonly nesting: Nesting;
   /** Stops the sweeper, and closes the runner, the stores and the lock. The turns must have ended, or end when the runner closes. */
   readonly close: () => Promise<void>;
@@ -85,6 +87,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const elsewhere = await openRemote(config, owner, runner);
   const sessions = createSessionStore(runner, { register, owner, keepMs, origin }, elsewhere);
   const runLog = createRunLog({ stateDir, owner, report: host.report, keepAnswers, retention });
+  const changes = createChangeSetsOpener(config);
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
   const findFlags = createFindKiroFlags({ runner, binary: config.kiroBinary, stateDir });
@@ -127,7 +130,18 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     sessions,
   });
   const sweeper = createSweeper({
-    sweeps: toSweeps({ sessions, runner, elsewhere, register, owner, outputFiles, bases: copies.bases, config }),
+    sweeps: toSweeps({
+      sessions,
+      runner,
+      elsewhere,
+      register,
+      owner,
+      outputFiles,
+      bases: copies.bases,
+      config,
+      changes,
+      report: host.report,
+    }),
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });
@@ -150,6 +164,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     await closeShared(shared);
     removeCopies(places);
     await sessions.close();
+    await changes.close();
     register.close();
     runLog.close();
     await owner.release();
@@ -168,7 +183,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     return (asked, hooks) => runTurn(asked, { ...hooks, steps: [...(hooks?.steps ?? []), follow] });
   }
 
-  return { catalog, prepare, runTurn: runTurnOf, runLog, register, sessions, sweeper, nesting, close };
+  return { catalog, prepare, runTurn: runTurnOf, runLog, register, sessions, sweeper, changes, nesting, close };
 }
 
 type Talking = Pick<TurnDependencies, "acp" | "agentSteps" | "protocol">;

@@ -103,6 +103,45 @@ export const runsOutput = z.looseObject({
   ),
 });
 
+const changeSet = {
+  changeId: z.string().describe("What apply_changes and discard_changes take"),
+  state: z
+    .string()
+    .describe('"pending"; or "partly" if some is applied, "applied", "discarded", "undone" or "replaced"'),
+  agent: z.string(),
+  sessionId: z.string(),
+  directory: z.string(),
+  when: z.string(),
+  added: z.number(),
+  changed: z.number(),
+  removed: z.number(),
+  guarded: z.array(z.string()).describe("Paths that only the user applies"),
+  notApplicable: z.array(z.string()).describe("Paths that cannot be applied"),
+};
+
+/** The output of `changes`: all change sets, or a page of one. */
+export const changesOutput = z.looseObject({
+  ...failure,
+  changeSets: z.array(z.looseObject(changeSet)).describe("All of yours, if the call names none"),
+  ...changeSet,
+  page: z.number(),
+  pages: z.number(),
+  overlaps: z.array(z.string()).describe("Other change sets with some of the same paths"),
+  reviewToken: z.string().describe("What apply_changes takes; on the last page alone"),
+});
+
+/** The output of `apply_changes` and `discard_changes`. */
+export const appliedOutput = z.looseObject({
+  ...failure,
+  changeId: z.string(),
+  state: z.string().describe("The state of the change set now"),
+  applied: z.number().describe("The number of paths that have the agent's changes now"),
+  conflicts: z
+    .array(z.looseObject({ path: z.string(), why: z.string() }))
+    .describe("Paths that changed in the directory"),
+  heldBack: z.array(z.string()).describe("Paths that only the user applies"),
+});
+
 const rates = {
   totalCalls: z.number(),
   successCalls: z.number(),
