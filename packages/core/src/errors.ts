@@ -79,6 +79,20 @@ export type CopyReport = {
   }[];
   /** Sentences about what else differs from the directory */
   readonly notes: readonly string[];
+  /** The changes of the session so far that wait for a decision; left out if there are none */
+  readonly changes?: CopyChanges | undefined;
+};
+
+/** The changes of an agent in its copy. */
+export type CopyChanges = {
+  readonly changeId: string;
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  /** Paths that only a person applies */
+  readonly guarded: readonly string[];
+  /** Paths that cannot be applied */
+  readonly notApplicable: readonly string[];
 };
 
 /** The image that a project's own files ask for, in one turn. */

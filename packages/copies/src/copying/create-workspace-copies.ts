@@ -1,5 +1,5 @@
 import { BudgieError } from "@budgie/core";
-import type { CopyReport } from "@budgie/core/errors";
+import type { CopyChanges, CopyReport } from "@budgie/core/errors";
 import type { Manifest, TreeEntry, WorkspaceCopy } from "@budgie/core/copies";
 import type { CopyTurn, WorkspaceCopies } from "@budgie/core/turn";
 import type { UserGit } from "../git/load-repository.ts";
@@ -15,11 +15,17 @@ export type CopiesOptions = {
   readonly wishes: CopyWishes;
   readonly userGit: UserGit;
   /** Collects what an agent changed, given the directory as it was when the copy was made; default: nothing does */
-  readonly collect?: ((copy: WorkspaceCopy, turn: CopyTurn & { readonly base: Manifest }) => Promise<void>) | undefined;
+  readonly collect?: CollectChanges | undefined;
 };
 
+/** Collects the changes of a copy since its base; resolves to `undefined` if there are none. */
+export type CollectChanges = (
+  copy: WorkspaceCopy,
+  turn: CopyTurn & { readonly base: Manifest },
+) => Promise<CopyChanges | undefined>;
+
 /** The copies of a state directory's sessions. */
-export type OpenCopies = Required<WorkspaceCopies> & { readonly bases: BaseFiles };
+export type OpenCopies = WorkspaceCopies & { readonly bases: BaseFiles };
 
 /** A file that changes all the time must not keep a turn from its start. */
 const ATTEMPTS = 3;
@@ -56,10 +62,10 @@ export function createWorkspaceCopies({ collect, folder, userGit, wishes }: Copi
       return isSame ? { isReused: true, ...base.report } : fill(copy, turn);
     },
     async collect(copy, turn) {
-      if (collect === undefined) return;
+      if (collect === undefined) return undefined;
       const base = await bases.load(turn.sessionId);
       if (base === undefined) throw lostBaseError(turn.sessionId);
-      await collect(copy, { ...turn, base: base.manifest });
+      return collect(copy, { ...turn, base: base.manifest });
     },
   };
 }

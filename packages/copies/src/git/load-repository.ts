@@ -18,7 +18,7 @@ export type UserGit = {
   readonly home: string;
 };
 
-/** What git knows of a directory. */
+/** The part of git's knowledge of a directory that decides what a copy gets. */
 export type RepositoryFacts = {
   /** The directory's path in the repository with a slash at its end; empty for its root */
   readonly prefix: string;

@@ -16,7 +16,7 @@ const REASONS = {
   changed: "it changed while it was copied",
 } as const;
 
-/** What a copy lacks of its directory. */
+/** The entries of a directory that its copy lacks. */
 export type LeftOut = {
   readonly groups: readonly {
     readonly reason: LeftOutReason;

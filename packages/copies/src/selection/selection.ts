@@ -2,7 +2,7 @@ import type { TreeFile, TreeFolder, TreeLink } from "@budgie/core/copies";
 import type { FolderPath } from "@budgie/core/walk";
 import type { LeftOutList } from "./left-out.ts";
 
-/** What a copy gets besides the tracked files: files that git does not ignore, all files, or nothing. */
+/** The files of a copy besides the tracked ones: those that git does not ignore, all, or none. */
 export type CopyFiles = "unignored" | "all" | "tracked";
 
 /** The user's wishes for copies of a directory. */
@@ -25,7 +25,7 @@ export type SelectedEntry = {
   readonly content?: Buffer | undefined;
 };
 
-/** What a copy gets of a directory: its entries, sorted by the bytes of their paths. */
+/** The entries of a directory that a copy gets, sorted by the bytes of their paths. */
 export type Selection = {
   readonly directory: string;
   readonly entries: readonly SelectedEntry[];

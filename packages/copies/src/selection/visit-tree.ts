@@ -34,7 +34,7 @@ export type TreeKind = {
 
 export type GitKind = { readonly area: "git"; readonly path: string };
 
-/** What is known of a folder to visit. */
+/** The knowledge of a folder to visit. */
 export type FolderKind = TreeKind | GitKind;
 
 const LARGEST_IGNORE_FILE = 1024 ** 2;

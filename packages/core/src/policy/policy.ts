@@ -7,7 +7,7 @@ import {
   type EgressPolicy,
 } from "../egress.ts";
 import type { BudgieError } from "../errors.ts";
-import { narrowWorkspace, type WorkspaceAccess } from "./workspace-access.ts";
+import { narrowWorkspace, type WorkspaceAccess } from "../workspace-access.ts";
 
 /** The limits of a process on the machine's resources. */
 export type Limits = {

@@ -1,4 +1,4 @@
-import type { CopyReport } from "../errors.ts";
+import type { CopyChanges, CopyReport } from "../errors.ts";
 import type { WorkspaceCopy } from "../runner/workspace-copy.ts";
 
 /** The turn for which a copy is prepared or looked at. */
@@ -17,6 +17,6 @@ export type CopyTurn = {
 export type WorkspaceCopies = {
   /** Fills a session's copy unless that was done. Throws `WORKSPACE_INVALID` for a directory that cannot be copied */
   prepare(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyReport>;
-  /** Collects what the session's agent changed, while none of its processes run */
-  collect?(copy: WorkspaceCopy, turn: CopyTurn): Promise<void>;
+  /** Collects what the session's agent changed, while none of its processes run; resolves to `undefined` if that is nothing */
+  collect(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyChanges | undefined>;
 };

@@ -100,7 +100,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   });
   // Without a sandbox agents read the user's configuration themselves.
   const identity = config.sandbox ? readGitIdentity(host) : {};
-  const copies = openCopies(config, host);
+  const copies = openCopies(config, host, changes);
   const runTurn = createRunTurn({
     leftWatch,
     copies,

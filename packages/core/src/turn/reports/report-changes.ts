@@ -1,7 +1,7 @@
 import { MOST_PATHS, watchExecutablePaths, type ExecutableWatch } from "../../changes/watch-executable-paths.ts";
 import { BudgieError } from "../../errors.ts";
 import { formatOption } from "../../option-name.ts";
-import { isReadOnly, usesCopy } from "../../policy/workspace-access.ts";
+import { isReadOnly, usesCopy } from "../../workspace-access.ts";
 import { formatLeft } from "../left-changes.ts";
 import type { TurnSettings } from "../turn-settings.ts";
 import type { Step, Turn } from "../turn.ts";

@@ -1,6 +1,6 @@
 import { findProtectablePaths } from "../../changes/find-protectable-paths.ts";
 import { nestingVariables } from "../../policy/nesting.ts";
-import { usesCopy } from "../../policy/workspace-access.ts";
+import { usesCopy } from "../../workspace-access.ts";
 import type { AgentProcess, Exit, Projection } from "../../runner/runner.ts";
 import type { Session } from "../../sessions/session.ts";
 import type { Provided, TurnSettings } from "../turn-settings.ts";

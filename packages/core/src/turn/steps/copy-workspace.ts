@@ -1,5 +1,5 @@
 import { BudgieError } from "../../errors.ts";
-import { usesCopy } from "../../policy/workspace-access.ts";
+import { usesCopy } from "../../workspace-access.ts";
 import type { TurnSettings } from "../turn-settings.ts";
 import type { Step, Turn } from "../turn.ts";
 
@@ -19,9 +19,12 @@ export function copyWorkspace({ copies }: Pick<TurnSettings, "copies">): Step {
       signal: turn.signal,
       onProgress: (text: string) => turn.enter({ phase: "starting", doing: text }),
     };
-    turn.report.copy = await copies.prepare(copy, facts);
+    const report = await copies.prepare(copy, facts);
+    turn.report.copy = report;
     const collect = async (): Promise<void> => {
-      if (mayHaveChanged(turn)) await copies.collect?.(copy, facts);
+      if (!mayHaveChanged(turn)) return;
+      const changes = await copies.collect(copy, facts);
+      if (changes !== undefined) turn.report.copy = { ...report, changes };
     };
     const answer = await next().catch(async (error: unknown) => {
       // The failure matters more than what it leaves.

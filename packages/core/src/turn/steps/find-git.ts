@@ -1,5 +1,5 @@
 import { findGitAccess } from "../../git/find-git-access.ts";
-import { usesCopy } from "../../policy/workspace-access.ts";
+import { usesCopy } from "../../workspace-access.ts";
 import type { TurnSettings } from "../turn-settings.ts";
 import type { Step } from "../turn.ts";
 

@@ -1,4 +1,6 @@
 import type { EgressReport, FailureReport, Reply } from "@budgie/core";
+import type { CopyChanges } from "@budgie/core/errors";
+import { listLacks } from "@budgie/core/turn";
 import { NO_IMAGE } from "../../images/judge-image-source.ts";
 import { shorten } from "../tools/fit-description.ts";
 import { formatRemedy, remarkFailed, formatRefused } from "./format-refused.ts";
@@ -32,6 +34,7 @@ type Reported = Omit<FailureReport, "sessionId"> & { readonly denied?: readonly 
 
 function listRemarks({
   changedExecutablePaths: paths = [],
+  copy,
   denied = [],
   egress,
   image,
@@ -43,6 +46,7 @@ function listRemarks({
   const changed = `Have the user look before going on. Files that your machine runs by itself were changed: ${formatNames(paths)}.`;
   return [
     ...toEgressRemarks(egress),
+    ...remarkCopy(copy),
     ...remarkImage(image),
     ...(denied.length === 0 ? [] : [tools]),
     ...(paths.length === 0 ? [] : [changed]),
@@ -55,6 +59,26 @@ function listRemarks({
 function remarkImage(image: FailureReport["image"]): readonly string[] {
   if (image?.used !== "default" || image.reason === NO_IMAGE.unknown) return [];
   return [`It ran in the default image, not in the project's: ${formatNames([image.file])} ${image.reason}.`];
+}
+
+/** Returns sentences about the copy that an agent worked on: its changes, and what it lacks. */
+function remarkCopy(copy: FailureReport["copy"]): readonly string[] {
+  if (copy === undefined) return [];
+  const { changes } = copy;
+  const worked = "It worked on a copy: the directory itself is as it was.";
+  return [
+    ...(changes === undefined ? [worked] : [`${worked} ${formatChanges(changes)}`]),
+    ...listLacks(copy).map((lack) => `The copy: ${lack}`),
+  ];
+}
+
+function formatChanges({ added, changeId, changed, guarded, notApplicable, removed }: CopyChanges): string {
+  const counts = [`${added} added`, `${changed} changed`, `${removed} removed`].filter(
+    (count) => !count.startsWith("0"),
+  );
+  const held = guarded.length === 0 ? "" : ` Only the user applies ${formatNames(guarded)}.`;
+  const not = notApplicable.length === 0 ? "" : ` These cannot be applied: ${formatNames(notApplicable)}.`;
+  return `Its changes wait as changeId "${changeId}": ${counts.join(", ") || "none that can be applied"}.${held}${not}`;
 }
 
 function remarkMissed(count: number, more = 0): readonly string[] {

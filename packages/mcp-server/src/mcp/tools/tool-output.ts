@@ -59,6 +59,13 @@ export const replyOutput = z.looseObject({
     .describe(
       "The image that files of the directory ask for: whether it was used, and why; missing if they ask for none",
     ),
+  copy: z
+    .looseObject({
+      leftOut: z.array(z.looseObject({ why: z.string(), count: z.number(), paths: z.array(z.string()) })),
+      notes: z.array(z.string()),
+    })
+    .optional()
+    .describe("The copy of the directory that the agent worked on, and what it lacks; missing if it had the directory"),
   disk: z
     .looseObject({ homeBytes: z.number(), grownBytes: z.number() })
     .optional()

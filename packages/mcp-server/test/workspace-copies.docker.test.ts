@@ -1,20 +1,22 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { createWorkspaceCopies, type OpenCopies } from "@budgie/copies/copying";
+import type { OpenCopies } from "@budgie/copies/copying";
 import { createSessionId, type RunnerSession } from "@budgie/core";
-import type { CopyReport } from "@budgie/core/errors";
+import type { WorkspaceCopy } from "@budgie/core/copies";
+import type { CopyChanges, CopyReport } from "@budgie/core/errors";
 import { DEFAULT_ACCESS, KIRO_HIDDEN_PATHS, type Access } from "@budgie/core/policy";
 import { afterAll, describe, expect, it } from "vitest";
-import {
-  createDockerPlace,
-  runCommand,
-  testEngine,
-  type Ran,
-} from "../../../runner-docker/test/helpers/docker-place.ts";
+import { createChangeSetsOpener } from "../src/server/change-sets-opener.ts";
+import { openCopies } from "../src/server/open-copies.ts";
+import { createDockerPlace, runCommand, testEngine, type Ran } from "../../runner-docker/test/helpers/docker-place.ts";
 
 const place = createDockerPlace();
-afterAll(() => place[Symbol.asyncDispose]());
+const changes = createChangeSetsOpener({ stateDir: place.stateDir, keepChangesMs: 60 * 60_000 });
+afterAll(async () => {
+  await changes.close();
+  await place[Symbol.asyncDispose]();
+});
 
 describe("an agent's copy of its directory", () => {
   it("has what git does not ignore, takes its changes, lasts for its session, and leaves the directory alone", async () => {
@@ -30,7 +32,7 @@ describe("an agent's copy of its directory", () => {
     const written = await work(
       session,
       directory,
-      "echo new > b.txt; rm a.txt; ln run.sh twice; mkfifo pipe; chmod 700 run.sh",
+      "echo new > b.txt; rm a.txt; ln run.sh twice; mkfifo pipe; chmod 700 run.sh; echo more >> sub/deep.txt",
     );
     const again = await work(session, directory, "cat b.txt; test ! -e a.txt");
     const mounts = await work(session, directory, `grep -c ${directory} /proc/self/mountinfo`);
@@ -49,6 +51,14 @@ describe("an agent's copy of its directory", () => {
     expect(existsSync(join(directory, "b.txt"))).toBe(false);
     expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("one\n");
     expect((await prepare(copies, session, directory)).isReused).toBe(true);
+
+    expect(await collect(copies, session, directory)).toMatchObject({
+      added: 2,
+      changed: 1,
+      removed: 1,
+      notApplicable: ["pipe"],
+      changeId: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
 
     const found = await readCopy(session);
     expect(found.get("b.txt")).toMatchObject({ kind: "file", content: "new\n" });
@@ -129,18 +139,23 @@ function makeWorkspace(name: string): string {
 
 async function openSession(): Promise<{ readonly copies: OpenCopies; readonly session: RunnerSession }> {
   const { runner } = await place.createRunner();
-  const copies = createWorkspaceCopies({
-    folder: join(place.stateDir, "copies"),
-    wishes: { files: "unignored", include: [], exclude: [] },
-    userGit: { configs: [], excludes: "/nonexistent", home: "/nonexistent" },
-  });
+  const config = { copyFiles: "unignored", copyInclude: [], copyExclude: [], stateDir: place.stateDir } as const;
+  const copies = openCopies(config, { env: {}, home: place.root }, changes);
   return { copies, session: await runner.openSession(createSessionId()) };
 }
 
 function prepare(copies: OpenCopies, session: RunnerSession, directory: string): Promise<CopyReport> {
+  return copies.prepare(copyOf(session), { sessionId: session.id, runId: "run", agent: "reviewer", directory });
+}
+
+function collect(copies: OpenCopies, session: RunnerSession, directory: string): Promise<CopyChanges | undefined> {
+  return copies.collect(copyOf(session), { sessionId: session.id, runId: "run", agent: "reviewer", directory });
+}
+
+function copyOf(session: RunnerSession): WorkspaceCopy {
   const copy = session.copy?.();
   if (copy === undefined) throw new Error("This engine has no copies.");
-  return copies.prepare(copy, { sessionId: session.id, runId: "run", agent: "reviewer", directory });
+  return copy;
 }
 
 function work(session: RunnerSession, directory: string, script: string): Promise<Ran> {
@@ -167,7 +182,7 @@ async function readCopy(session: RunnerSession): Promise<ReadonlyMap<string, obj
 async function listLeft({ id }: RunnerSession): Promise<readonly string[]> {
   const docker = await testEngine();
   const filters = { label: [`dev.budgie.session=${id}`] };
-  const [containers, { Volumes = [] }] = await Promise.all([
+  const [containers, { Volumes }] = await Promise.all([
     docker.listContainers({ all: true, filters }),
     docker.listVolumes({ filters }),
   ]);
