@@ -14,7 +14,7 @@ export type HostEntry =
       readonly digest: string | undefined;
     });
 
-export type HostFacts = {
+type HostFacts = {
   /** Permission bits, with setuid, setgid and sticky */
   readonly mode: number;
   readonly uid: number;
