@@ -4,6 +4,7 @@ import { forEachOf } from "@budgie/core/walk";
 import { checkTreePath } from "../host/check-tree-path.ts";
 import type { HostFolder } from "../host/host-folder.ts";
 import { readHostEntry, type HostEntry } from "../host/read-host-entry.ts";
+import { LARGEST_FILE_BYTES } from "../objects/object-store.ts";
 import type { AppliedPath, Unapplied } from "../sets/change-sets.ts";
 import type { Change, Side } from "../sets/change-set.ts";
 import { isSide } from "../sets/is-side.ts";
@@ -133,6 +134,9 @@ function findConflict({ after, before }: Change, found: HostEntry): string | und
     return before === undefined
       ? "the directory has another one of this name"
       : "it changed in the directory since the copy was made";
+  }
+  if (before?.kind === "file" && !before.kept && before.size > LARGEST_FILE_BYTES) {
+    return "its old content is too large to be kept for an undo";
   }
   return found.kind === "file" || found.kind === "link" ? findTie(found) : undefined;
 }
