@@ -37,8 +37,8 @@ export function createWorkspaceCopies({ collect, folder, userGit, wishes }: Copi
   async function fill(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyReport> {
     const progress = createCopyProgress(turn.onProgress);
     try {
-      const { directory, signal } = turn;
-      const selection = await selectEntries(directory, { wishes, userGit, signal });
+      const { directory, git, signal } = turn;
+      const selection = await selectEntries(directory, { wishes, userGit, git, signal });
       const { fillId, manifest } = await send(copy, selection, { ...turn, onProgress: progress.tell });
       const { groups, notes } = selection.leftOut.list();
       const facts = { entries: manifest.entries.length, bytes: countBytes(manifest) };

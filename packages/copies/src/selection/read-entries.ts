@@ -25,11 +25,14 @@ export async function* readEntries(
   { directory, entries, leftOut }: Selection,
   { onEntry, onProgress, signal }: ReadOptions,
 ): AsyncGenerator<FilledEntry> {
-  const chain = createFolderChain(await openRootFolder(directory), openChildFolder);
+  const chains = new Map<string, FolderChain>();
   const progress = { entries: 0, bytes: 0 };
   try {
     for (const selected of entries) {
       signal?.throwIfAborted();
+      const root = selected.root ?? directory;
+      const chain = chains.get(root) ?? createFolderChain(await openRootFolder(root), openChildFolder);
+      chains.set(root, chain);
       const found = await readEntry(chain, selected);
       if (typeof found === "string") {
         leftOut.add(found, selected.entry.path);
@@ -42,7 +45,7 @@ export async function* readEntries(
       onProgress?.(progress);
     }
   } finally {
-    chain.close();
+    for (const chain of chains.values()) chain.close();
   }
 }
 

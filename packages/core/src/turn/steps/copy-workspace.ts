@@ -16,6 +16,7 @@ export function copyWorkspace({ copies }: Pick<TurnSettings, "copies">): Step {
       runId: turn.id,
       agent: request.agent.name,
       directory: request.directory,
+      git: turn.git.folders,
       signal: turn.signal,
       onProgress: (text: string) => turn.enter({ phase: "starting", doing: text }),
     };
