@@ -1,8 +1,16 @@
 import { createHash } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
+import { BudgieError } from "@budgie/core";
 import type { FilledEntry, TreeEntry, TreeFile } from "@budgie/core/copies";
-import { createFolderChain, openChildFolder, openRootFolder, pathIn, type FolderChain } from "@budgie/core/walk";
+import {
+  createFolderChain,
+  openChildFolder,
+  openRootFolder,
+  pathIn,
+  type FolderChain,
+  type FolderHandle,
+} from "@budgie/core/walk";
 import { READ_FLAGS } from "../git/read-small-file.ts";
 import type { LeftOutReason } from "./left-out.ts";
 import type { SelectedEntry, Selection } from "./selection.ts";
@@ -31,7 +39,7 @@ export async function* readEntries(
     for (const selected of entries) {
       signal?.throwIfAborted();
       const root = selected.root ?? directory;
-      const chain = chains.get(root) ?? createFolderChain(await openRootFolder(root), openChildFolder);
+      const chain = chains.get(root) ?? createFolderChain(await openRoot(root), openChildFolder);
       chains.set(root, chain);
       const found = await readEntry(chain, selected);
       if (typeof found === "string") {
@@ -47,6 +55,19 @@ export async function* readEntries(
   } finally {
     for (const chain of chains.values()) chain.close();
   }
+}
+
+function openRoot(root: string): Promise<FolderHandle> {
+  return openRootFolder(root).catch((cause: unknown) => {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new BudgieError(
+      "WORKSPACE_INVALID",
+      `"${root}" cannot be copied any more (${code}). Check it, and ask again.`,
+      {
+        cause,
+      },
+    );
+  });
 }
 
 type Found = {
