@@ -89,9 +89,9 @@ export type CopyChanges = {
   readonly added: number;
   readonly changed: number;
   readonly removed: number;
-  /** Paths that only a person applies */
+  /** The first paths that only a person applies */
   readonly guarded: readonly string[];
-  /** Paths that cannot be applied */
+  /** The first paths that cannot be applied */
   readonly notApplicable: readonly string[];
 };
 

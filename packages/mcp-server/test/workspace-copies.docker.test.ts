@@ -7,6 +7,7 @@ import type { WorkspaceCopy } from "@budgie/core/copies";
 import type { CopyChanges, CopyReport } from "@budgie/core/errors";
 import { DEFAULT_ACCESS, KIRO_HIDDEN_PATHS, type Access } from "@budgie/core/policy";
 import { afterAll, describe, expect, it } from "vitest";
+import { createBudgieUser, toText } from "../../cli/test/helpers/start-budgie.ts";
 import { createChangeSetsOpener } from "../src/server/change-sets-opener.ts";
 import { openCopies } from "../src/server/open-copies.ts";
 import { createDockerPlace, runCommand, testEngine, type Ran } from "../../runner-docker/test/helpers/docker-place.ts";
@@ -106,6 +107,30 @@ describe("an agent's copy of its directory", () => {
     expect((await work(session, directory, "cat a.txt")).stdout).toBe("one\n");
     await session.remove();
     expect(await listLeft(session)).toEqual([]);
+  });
+});
+
+describe("budgie --workspace copy", () => {
+  it("answers with the change id and what the copy lacks, and goes on with the same copy", async () => {
+    await using user = await createBudgieUser();
+    writeFileSync(join(user.workspace, ".env"), "TOKEN=secret");
+    const { ask } = await user.start({ sandbox: true, args: ["--workspace", "copy"] });
+
+    const first = await ask("shell-worker", { prompt: "[[run: echo here; ls -A; echo hello >note.txt]]" });
+    const { copy, sessionId } = first.structuredContent ?? {};
+    const second = await ask("shell-worker", { sessionId, prompt: "[[run: cat note.txt]]" });
+    const loosened = await ask("shell-worker", { workspace: "rw", prompt: "Hello" });
+
+    expect(toText(first)).toBe("here");
+    expect(copy).toMatchObject({
+      isReused: false,
+      leftOut: [{ paths: [".env"] }],
+      changes: { added: 1, changed: 0, removed: 0, changeId: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    });
+    expect(JSON.stringify(first.content)).toMatch(/It worked on a copy.*changeId.*1 added.*\.env/);
+    expect(toText(second)).toBe("hello");
+    expect(existsSync(join(user.workspace, "note.txt"))).toBe(false);
+    expect(loosened).toMatchObject({ isError: true, structuredContent: { code: "INPUT_INVALID" } });
   });
 });
 

@@ -17,7 +17,7 @@ import { createHomeArchive } from "./container-files/create-home-archive.ts";
 import { createHomeFiles } from "./container-files/home-files.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
 import { findLoginNeed } from "./session/find-login-need.ts";
-import { createSessionCopy } from "./session/session-copy.ts";
+import { createSessionCopy, mayCopy } from "./session/session-copy.ts";
 import { createSessionServices } from "./session/session-services.ts";
 import {
   createHome,
@@ -218,8 +218,7 @@ export async function createDockerSession(
     },
     readFile: (path) => translate(files.read(path)),
     appendFile: (path, text) => translate(files.append(path, text)),
-    // Podman tells of a symlink's target instead of the symlink, so that a planted one would not be seen.
-    ...(context.engine.name === "Podman" ? {} : { copy: () => copy }),
+    ...(mayCopy(context.engine) ? { copy: () => copy } : {}),
     warmUp: () => translate(warmUp()),
     remove: () => translate(remove()),
     suspend: (signal) => translate(suspend(signal)),

@@ -37,8 +37,8 @@ export function createWorkspaceCopies({ collect, folder, userGit, wishes }: Copi
   async function fill(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyReport> {
     const progress = createCopyProgress(turn.onProgress);
     try {
-      const { directory, signal } = turn;
-      const selection = await selectEntries(directory, { wishes, userGit, signal });
+      const { directory, git, signal } = turn;
+      const selection = await selectEntries(directory, { wishes, userGit, git, signal });
       const { fillId, manifest } = await send(copy, selection, { ...turn, onProgress: progress.tell });
       const { groups, notes } = selection.leftOut.list();
       const facts = { entries: manifest.entries.length, bytes: countBytes(manifest) };
@@ -46,8 +46,7 @@ export function createWorkspaceCopies({ collect, folder, userGit, wishes }: Copi
       await bases.save(turn.sessionId, { fillId, directory, report, manifest });
       return { isReused: false, ...report };
     } catch (error) {
-      turn.signal?.throwIfAborted();
-      throw toBudgieError(error, turn.directory);
+      throw turn.signal?.aborted === true ? cancelledError(error) : toBudgieError(error, turn.directory);
     } finally {
       progress.end();
     }
@@ -102,7 +101,7 @@ function countBytes({ entries }: Manifest): number {
 function toBudgieError(error: unknown, directory: string): unknown {
   if (error instanceof BudgieError || !(error instanceof Error)) return error;
   const { code } = error as NodeJS.ErrnoException;
-  if (code !== TORN && code !== "ESTALE" && code !== "ENOENT") return error;
+  if (code !== TORN) return error;
   return new BudgieError(
     "WORKSPACE_INVALID",
     `"${directory}" changed while it was copied: ${error.message} Ask again.`,
@@ -110,6 +109,10 @@ function toBudgieError(error: unknown, directory: string): unknown {
       cause: error,
     },
   );
+}
+
+function cancelledError(cause: unknown): BudgieError {
+  return new BudgieError("CANCELLED", "The turn was cancelled while its directory was copied.", { cause });
 }
 
 function lostBaseError(sessionId: string): BudgieError {

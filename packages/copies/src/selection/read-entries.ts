@@ -1,8 +1,16 @@
 import { createHash } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
+import { BudgieError } from "@budgie/core";
 import type { FilledEntry, TreeEntry, TreeFile } from "@budgie/core/copies";
-import { createFolderChain, openChildFolder, openRootFolder, pathIn, type FolderChain } from "@budgie/core/walk";
+import {
+  createFolderChain,
+  openChildFolder,
+  openRootFolder,
+  pathIn,
+  type FolderChain,
+  type FolderHandle,
+} from "@budgie/core/walk";
 import { READ_FLAGS } from "../git/read-small-file.ts";
 import type { LeftOutReason } from "./left-out.ts";
 import type { SelectedEntry, Selection } from "./selection.ts";
@@ -25,11 +33,14 @@ export async function* readEntries(
   { directory, entries, leftOut }: Selection,
   { onEntry, onProgress, signal }: ReadOptions,
 ): AsyncGenerator<FilledEntry> {
-  const chain = createFolderChain(await openRootFolder(directory), openChildFolder);
+  const chains = new Map<string, FolderChain>();
   const progress = { entries: 0, bytes: 0 };
   try {
     for (const selected of entries) {
       signal?.throwIfAborted();
+      const root = selected.root ?? directory;
+      const chain = chains.get(root) ?? createFolderChain(await openRoot(root), openChildFolder);
+      chains.set(root, chain);
       const found = await readEntry(chain, selected);
       if (typeof found === "string") {
         leftOut.add(found, selected.entry.path);
@@ -42,8 +53,21 @@ export async function* readEntries(
       onProgress?.(progress);
     }
   } finally {
-    chain.close();
+    for (const chain of chains.values()) chain.close();
   }
+}
+
+function openRoot(root: string): Promise<FolderHandle> {
+  return openRootFolder(root).catch((cause: unknown) => {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new BudgieError(
+      "WORKSPACE_INVALID",
+      `"${root}" cannot be copied any more (${code}). Check it, and ask again.`,
+      {
+        cause,
+      },
+    );
+  });
 }
 
 type Found = {

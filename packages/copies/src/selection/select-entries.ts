@@ -1,5 +1,6 @@
 import { lstat } from "node:fs/promises";
 import { BudgieError } from "@budgie/core";
+import type { GitFolders } from "@budgie/core/policy";
 import { formatPath, MOST_LEVELS, walkWorkspace, type Next, type VisitedFolder } from "@budgie/core/walk";
 import { loadRepository, type UserGit } from "../git/load-repository.ts";
 import { addIgnoreFile, NO_RULES, type IgnoreRules } from "../rules/ignore-rules.ts";
@@ -14,6 +15,8 @@ import { visitTree, type FolderKind, type Visiting } from "./visit-tree.ts";
 export type SelectOptions = {
   readonly wishes: CopyWishes;
   readonly userGit: UserGit;
+  /** The git folders of a worktree or submodule, which were checked; default: the directory has its own */
+  readonly git?: Pick<GitFolders, "common" | "own"> | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Default {@link LARGEST_COPY} */
   readonly bounds?: CopyBounds | undefined;
@@ -24,7 +27,7 @@ export type SelectOptions = {
  * `WORKSPACE_INVALID` if that is too much, or the directory cannot be read.
  */
 export async function selectEntries(directory: string, options: SelectOptions): Promise<Selection> {
-  const { bounds = LARGEST_COPY, userGit, wishes } = options;
+  const { bounds = LARGEST_COPY, git, userGit, wishes } = options;
   const root = await lstat(directory).catch((cause: unknown) => {
     throw unreadableError(directory, cause);
   });
@@ -42,8 +45,16 @@ export async function selectEntries(directory: string, options: SelectOptions): 
     budget: createMatchBudget(directory, bounds),
   };
   const sink = createEntrySink(tally);
-  const visiting: Visiting = { judge, prefix: facts.prefix, leftOut, sink, device: root.dev };
-  await walk(directory, { visiting, rules: facts.rules, signal: options.signal });
+  const visiting: Visiting = {
+    judge,
+    prefix: facts.prefix,
+    hasOtherGit: git !== undefined,
+    leftOut,
+    sink,
+    device: root.dev,
+  };
+  await walk(directory, { visiting, kind: rootKind(facts.rules), signal: options.signal });
+  for (const kind of listGitKinds(git)) await walk(kind.root, { visiting, kind, signal: options.signal });
   finishGit(visiting, bounds);
   const entries = sink.list();
   tally.check();
@@ -53,9 +64,9 @@ export async function selectEntries(directory: string, options: SelectOptions): 
 /** The most entries that are looked at, and the longest time: far more than a copy may have, since ignored ones count. */
 const WALK = { entries: 3_000_000, timeMs: 120_000 };
 
-type Walking = { readonly visiting: Visiting; readonly rules: IgnoreRules; readonly signal: AbortSignal | undefined };
+type Walking = { readonly visiting: Visiting; readonly kind: FolderKind; readonly signal: AbortSignal | undefined };
 
-async function walk(directory: string, { rules, signal, visiting }: Walking): Promise<void> {
+async function walk(directory: string, { kind: root, signal, visiting }: Walking): Promise<void> {
   const failing = new AbortController();
   const fail = (error: unknown): void => failing.abort(error);
   const visit = async (folder: VisitedFolder, kind: FolderKind): Promise<readonly Next<FolderKind>[]> => {
@@ -70,7 +81,7 @@ async function walk(directory: string, { rules, signal, visiting }: Walking): Pr
   };
   await walkWorkspace<FolderKind>(directory, {
     bounds: WALK,
-    kind: { area: "tree", path: "", bytes: "", state: "open", rules },
+    kind: root,
     visit,
     signal: signal === undefined ? failing.signal : AbortSignal.any([signal, failing.signal]),
     onUnread({ code, path, why }) {
@@ -81,6 +92,18 @@ async function walk(directory: string, { rules, signal, visiting }: Walking): Pr
   });
   signal?.throwIfAborted();
   failing.signal.throwIfAborted();
+}
+
+function rootKind(rules: IgnoreRules): FolderKind {
+  return { area: "tree", path: "", bytes: "", state: "open", rules };
+}
+
+/** Lists the folders of which the `.git` of a worktree's or submodule's copy is made. */
+function listGitKinds(git: SelectOptions["git"]) {
+  if (git === undefined) return [];
+  const kind = { area: "git", path: "" } as const;
+  if (git.own === git.common) return [{ ...kind, part: "whole", root: git.own } as const];
+  return [{ ...kind, part: "common", root: git.common } as const, { ...kind, part: "own", root: git.own } as const];
 }
 
 function toReason(code: string | undefined): Parameters<LeftOutList["add"]>[0] {

@@ -17,6 +17,8 @@ export type CopyWishes = {
 /** An entry that a copy gets, and where it is read. */
 export type SelectedEntry = {
   readonly entry: TreeFolder | TreeLink | TreeFile;
+  /** The folder from which `folder` leads; default the directory. It is that of a worktree's git */
+  readonly root?: string | undefined;
   /** The folder that it is in, and its name there */
   readonly folder: FolderPath;
   readonly name: Buffer;

@@ -15,12 +15,12 @@ export async function visitGit(
   folder: VisitedFolder,
   kind: GitKind,
 ): Promise<readonly Next<FolderKind>[]> {
-  if (kind.path === "") await addConfig(visiting, folder);
+  if (kind.path === "" && kind.part !== "own") await addConfig(visiting, folder);
   const next: Next<FolderKind>[] = [];
   for await (const batch of folder.batches()) {
     for (const looked of await statEntries(folder, batch, { isLocal: true })) {
       const path = addPart(visiting, folder, { looked, kind });
-      if (path !== undefined) next.push({ name: looked.entry.name, kind: { area: "git", path: `${path}/` } });
+      if (path !== undefined) next.push({ name: looked.entry.name, kind: { ...kind, path: `${path}/` } });
     }
   }
   return next;
@@ -45,12 +45,14 @@ function addPart(
 ): string | undefined {
   const { found } = looked;
   const { name } = looked.entry;
-  if (typeof found === "string" || found.dev !== device || !isUtf8(name)) return undefined;
+  if (typeof found === "string" || !isUtf8(name)) return undefined;
+  // A worktree's git may lie elsewhere.
+  if (kind.root === undefined && found.dev !== device) return undefined;
   const path = kind.path + name.toString("utf8");
   if (path === "objects/info/alternates" && found.size > 0) leftOut.note(ALTERNATES);
   const type = toType(found);
-  if (type === undefined || !isGitPart(path, type)) return undefined;
-  const place = { folder: folder.path, name, mtimeMs: found.mtimeMs };
+  if (type === undefined || !isGitPart(path, type, kind.part)) return undefined;
+  const place = { root: kind.root, folder: folder.path, name, mtimeMs: found.mtimeMs };
   const facts = { path: `.git/${path}`, mode: found.mode & 0o777 };
   sink.addGit({
     ...place,

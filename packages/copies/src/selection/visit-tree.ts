@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
 import { readlink } from "node:fs/promises";
 import { pathIn, statEntries, type Looked, type Next, type VisitedFolder } from "@budgie/core/walk";
+import type { GitPart } from "../git/is-git-part.ts";
 import { readSmallFile } from "../git/read-small-file.ts";
 import { addIgnoreFile, type IgnoreRules } from "../rules/ignore-rules.ts";
 import type { EntrySink } from "./entry-sink.ts";
@@ -14,6 +15,8 @@ export type Visiting = {
   readonly judge: Judge;
   /** The path of the directory in its repository, with a slash at its end */
   readonly prefix: string;
+  /** True if the directory's `.git` is a file that names the git folder, which is copied in its place */
+  readonly hasOtherGit: boolean;
   readonly leftOut: LeftOutList;
   readonly sink: EntrySink;
   /** The device of the directory */
@@ -32,7 +35,14 @@ export type TreeKind = {
   readonly later?: SelectedEntry | undefined;
 };
 
-export type GitKind = { readonly area: "git"; readonly path: string };
+export type GitKind = {
+  readonly area: "git";
+  /** The path in git's folder with a slash at its end */
+  readonly path: string;
+  readonly part: GitPart;
+  /** Git's folder, if it lies outside the directory */
+  readonly root?: string | undefined;
+};
 
 /** The knowledge of a folder to visit. */
 export type FolderKind = TreeKind | GitKind;
@@ -108,13 +118,13 @@ function findFault({ device }: Visiting, name: Buffer, stats: Stats): "device" |
 
 /** Follows git's folder at the root of the directory alone. */
 function visitDotGit(
-  { leftOut, prefix }: Visiting,
+  { hasOtherGit, leftOut, prefix }: Visiting,
   kind: TreeKind,
   { isFolder, shown }: { readonly shown: string; readonly isFolder: boolean },
 ): GitKind | undefined {
   if (kind.path !== "" || prefix !== "") return leftOut.add("nested", isFolder ? `${shown}/` : shown);
-  if (isFolder) return { area: "git", path: "" };
-  return leftOut.add("git", shown);
+  if (isFolder) return { area: "git", path: "", part: "whole" };
+  return hasOtherGit && !isFolder ? undefined : leftOut.add("git", shown);
 }
 
 type Plain = {

@@ -31,6 +31,14 @@ it("A copy whose fill failed is filled again, and nothing is remembered of it", 
   expect((await copies.prepare(copy, turn)).isReused).toBe(false);
 });
 
+it("A fill that is cancelled ends with CANCELLED", async () => {
+  const { copies, copy, turn } = openPlace();
+
+  await expect(copies.prepare(copy, { ...turn, signal: AbortSignal.abort() })).rejects.toMatchObject({
+    code: "CANCELLED",
+  });
+});
+
 it("A large file that changes while it is sent is sent again", async () => {
   const { copies, copy, directory, fills, turn } = openPlace({ "large.bin": "x".repeat(9 * 1024 ** 2) });
   let isFirst = true;

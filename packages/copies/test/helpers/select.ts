@@ -7,12 +7,13 @@ const NOWHERE = "/nonexistent";
 /** Selects from a folder, for a user without settings of git. */
 export function select(
   root: string,
-  { bounds, ...wishes }: Partial<CopyWishes> & Pick<SelectOptions, "bounds"> = {},
+  { bounds, git, ...wishes }: Partial<CopyWishes> & Pick<SelectOptions, "bounds" | "git"> = {},
 ): Promise<Selection> {
   return selectEntries(root, {
     wishes: { files: "unignored", include: [], exclude: [], ...wishes },
     userGit: { configs: [join(root, "..", "no-config")], excludes: NOWHERE, home: NOWHERE },
     bounds,
+    git,
   });
 }
 

@@ -174,6 +174,40 @@ describe("the git of a copy", () => {
   });
 });
 
+describe("the git of a worktree's copy", () => {
+  it("is made of the common folder, and of HEAD and index of the worktree's own", async () => {
+    const main = createTree({
+      ".git/HEAD": "ref: refs/heads/main\n",
+      ".git/index": "of main",
+      ".git/config": "",
+      ".git/objects/ab/cdef": "object",
+      ".git/refs/heads/tree": "",
+      ".git/hooks/pre-commit": "evil",
+      ".git/worktrees/tree/HEAD": "ref: refs/heads/tree\n",
+      ".git/worktrees/tree/index": "of tree",
+      ".git/worktrees/tree/commondir": "../..\n",
+    });
+    const common = join(main, ".git");
+    const own = join(common, "worktrees/tree");
+    const tree = createTree({ "a.txt": "", ".git": `gitdir: ${own}\n` });
+
+    const selection = await select(tree, { git: { common, own } });
+    const { contents, entries } = await readAll(selection);
+
+    expect(entries.map(({ path }) => path).filter((path) => /^\.git\/[A-Zcioh]/.test(path))).toEqual([
+      ".git/HEAD",
+      ".git/config",
+      ".git/index",
+      ".git/objects",
+      ".git/objects/ab",
+      ".git/objects/ab/cdef",
+    ]);
+    expect(contents).toEqual(expect.arrayContaining(["ref: refs/heads/tree\n", "of tree", "object"]));
+    expect(contents.join()).not.toMatch(/evil|of main|gitdir/);
+    expect(listLeftOut(selection)).toEqual({});
+  });
+});
+
 describe("the entries that are read", () => {
   it("are those of the folder that was selected, even if a symlink takes its place", async () => {
     const outside = createTree({ "a.txt": "OUTSIDE" });

@@ -1,4 +1,5 @@
 import type { CopyChanges, CopyReport } from "../errors.ts";
+import type { GitFolders } from "../policy/git-folders.ts";
 import type { WorkspaceCopy } from "../runner/workspace-copy.ts";
 
 /** The turn for which a copy is prepared or looked at. */
@@ -8,6 +9,8 @@ export type CopyTurn = {
   readonly agent: string;
   /** The real path of the directory that is copied */
   readonly directory: string;
+  /** The git folders of a worktree or submodule, which were checked; `undefined` for none */
+  readonly git?: GitFolders | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Told from the first second on, with a few words such as `copying 1,200 of 3,400 files` */
   readonly onProgress?: ((text: string) => void) | undefined;

@@ -4,6 +4,9 @@ import type { ServerConfig } from "../config/server-config.ts";
 import type { Host } from "../process/host.ts";
 import type { ChangeSetsOpener } from "./change-sets-opener.ts";
 
+// An agent may have changed any number; "changes" names all.
+const MOST_NAMED = 20;
+
 type CopiesConfig = Pick<ServerConfig, "copyExclude" | "copyFiles" | "copyInclude" | "stateDir">;
 
 /** Opens the copies of sessions' workspaces, which get what the user's git does not ignore. Their changes become change sets. */
@@ -30,8 +33,9 @@ export function openCopies(
       const stored = await sets.collect({ base, copy: copy.read(), sessionId, agent, directory });
       if (stored === undefined) return undefined;
       const { countChanges } = await import("@budgie/copies/diffs");
-      const { refused, ...counts } = countChanges(stored.set);
-      return { changeId: stored.id, ...counts, notApplicable: refused };
+      const { guarded, refused, ...counts } = countChanges(stored.set);
+      const named = { guarded: guarded.slice(0, MOST_NAMED), notApplicable: refused.slice(0, MOST_NAMED) };
+      return { changeId: stored.id, ...counts, ...named };
     },
   });
 }

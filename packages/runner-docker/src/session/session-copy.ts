@@ -8,10 +8,11 @@ import type { Standby, StandbyPlace } from "@budgie/core/standby";
 import { volumeMount, type CopyCover, type Volume } from "@budgie/sandbox/mounts";
 import { packCopy } from "../container-files/pack-copy.ts";
 import { readTar, toFound, toPieces, unpackCopy } from "../container-files/unpack-copy.ts";
+import type { Engine } from "../engine/engine.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { findOwn, isPlainVolume } from "../engine/find-own.ts";
 import { removeContainer } from "../engine/remove-container.ts";
-import { ignoreMissing } from "../engine/to-budgie-error.ts";
+import { ignoreMissing, toBudgieError, translated } from "../engine/to-budgie-error.ts";
 import { parseLabels, toLabels } from "../engine/to-labels.ts";
 import { API_LIMIT_MS, destroyWhenIdle, timeLimit, withTimeout } from "../engine/with-timeout.ts";
 import { ensureSessionImage } from "../image/ensure-session-image.ts";
@@ -43,9 +44,15 @@ const FOLDER = "/workspace";
 const FILL_LABEL = "dev.budgie.fill";
 const FILL_LIMIT_MS = 30 * 60_000;
 
+/** Returns true if an engine can have copies: not on another machine, to which nobody asked budgie to send files, and not Podman. */
+export function mayCopy({ endpoint, name }: Pick<Engine, "endpoint" | "name">): boolean {
+  // Podman tells of a symlink's target instead of the symlink, so that a planted one would not be seen.
+  return name !== "Podman" && "socketPath" in endpoint.address;
+}
+
 /** Opens a session's copy: a volume, which a container mounts that never runs. Neither exists before the first fill. */
 export function createSessionCopy(
-  context: Pick<SandboxContext, "engine" | "owner" | "user">,
+  context: Pick<SandboxContext, "engine" | "image" | "owner" | "user">,
   { lastGone, session, standby, volume }: CopyPlace,
 ): SessionCopy {
   const { engine, owner, user } = context;
@@ -148,10 +155,17 @@ export function createSessionCopy(
     yield* unpackCopy(await open(container, FOLDER), { readAgain: (path) => readAgain(container, path) });
   }
 
+  const translate = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
   return {
-    fillId,
-    fill,
-    read,
+    fillId: () => translate(fillId()),
+    fill: (entries, options) => translate(fill(entries, options)),
+    async *read() {
+      try {
+        yield* read();
+      } catch (error) {
+        throw toBudgieError(error, context.image.name);
+      }
+    },
     async findCovers(command, { access = DEFAULT_ACCESS }) {
       if (!usesCopy(access.workspace)) return undefined;
       await quiet();

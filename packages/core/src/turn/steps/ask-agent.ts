@@ -80,7 +80,8 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
         protectedPaths,
         access,
         standbyKey,
-        git: turn.git.folders,
+        // A copy has its own.
+        git: isCopy ? undefined : turn.git.folders,
       });
       processes.push(child);
       followExit(child, (exit) => void (processes.at(-1) === child && events.emit("exit", exit)));

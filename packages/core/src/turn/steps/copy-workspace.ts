@@ -16,6 +16,7 @@ export function copyWorkspace({ copies }: Pick<TurnSettings, "copies">): Step {
       runId: turn.id,
       agent: request.agent.name,
       directory: request.directory,
+      git: turn.git.folders,
       signal: turn.signal,
       onProgress: (text: string) => turn.enter({ phase: "starting", doing: text }),
     };
@@ -43,6 +44,6 @@ function mayHaveChanged({ processes, request }: Turn): boolean {
 function withoutCopies(): BudgieError {
   return new BudgieError(
     "INPUT_INVALID",
-    'There is no copy of the directory to work on: copies need a sandbox, on Docker. Run budgie so, or ask with "workspace" as "rw".',
+    'There is no copy of the directory to work on: copies need a sandbox, on the Docker of this machine. Run budgie so, or ask with "workspace" as "rw".',
   );
 }

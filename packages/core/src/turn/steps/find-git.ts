@@ -1,5 +1,4 @@
 import { findGitAccess } from "../../git/find-git-access.ts";
-import { usesCopy } from "../../workspace-access.ts";
 import type { TurnSettings } from "../turn-settings.ts";
 import type { Step } from "../turn.ts";
 
@@ -7,8 +6,7 @@ import type { Step } from "../turn.ts";
 export function findGit({ workspaceRules: rules }: Pick<TurnSettings, "workspaceRules">): Step {
   return async (turn, next) => {
     const { mayWrite, request, route, session } = turn;
-    // A copy brings its own git.
-    if (route.runner.isolation === "container" && !usesCopy(request.policy.workspace)) {
+    if (route.runner.isolation === "container") {
       const { workspace } = session.home.paths(request.directory);
       turn.git = await findGitAccess(request.directory, { rules, workspace, mayWrite });
     }

@@ -1,8 +1,7 @@
 import type { EgressReport, FailureReport, Reply } from "@budgie/core";
-import type { CopyChanges } from "@budgie/core/errors";
-import { listLacks } from "@budgie/core/turn";
 import { NO_IMAGE } from "../../images/judge-image-source.ts";
 import { shorten } from "../tools/fit-description.ts";
+import { formatNames, remarkCopy } from "./remark-copy.ts";
 import { formatRemedy, remarkFailed, formatRefused } from "./format-refused.ts";
 
 /** Returns budgie's own text after an agent's answer, one line per fact: the session id, and anything else that its caller must know. */
@@ -61,36 +60,11 @@ function remarkImage(image: FailureReport["image"]): readonly string[] {
   return [`It ran in the default image, not in the project's: ${formatNames([image.file])} ${image.reason}.`];
 }
 
-/** Returns sentences about the copy that an agent worked on: its changes, and what it lacks. */
-function remarkCopy(copy: FailureReport["copy"]): readonly string[] {
-  if (copy === undefined) return [];
-  const { changes } = copy;
-  const worked = "It worked on a copy: the directory itself is as it was.";
-  return [
-    ...(changes === undefined ? [worked] : [`${worked} ${formatChanges(changes)}`]),
-    ...listLacks(copy).map((lack) => `The copy: ${lack}`),
-  ];
-}
-
-function formatChanges({ added, changeId, changed, guarded, notApplicable, removed }: CopyChanges): string {
-  const counts = [`${added} added`, `${changed} changed`, `${removed} removed`].filter(
-    (count) => !count.startsWith("0"),
-  );
-  const held = guarded.length === 0 ? "" : ` Only the user applies ${formatNames(guarded)}.`;
-  const not = notApplicable.length === 0 ? "" : ` These cannot be applied: ${formatNames(notApplicable)}.`;
-  return `Its changes wait as changeId "${changeId}": ${counts.join(", ") || "none that can be applied"}.${held}${not}`;
-}
-
 function remarkMissed(count: number, more = 0): readonly string[] {
   if (count === 0) return [];
   const earlier = count === 1 ? "stands an earlier answer" : `stand ${count} earlier answers`;
   const waiting = more === 0 ? "" : `; ${more} more wait for the next call`;
   return [`Before this ${earlier} of the session that may not have reached you${waiting}.`];
-}
-
-/** Returns names that an agent chose, in quotes if one could be taken for more than a name. */
-function formatNames(names: readonly string[]): string {
-  return names.map((name) => (/^[\w./@+-]+$/.test(name) ? name : JSON.stringify(name))).join(", ");
 }
 
 const LONGEST_LINE_BYTES = 1_000;
