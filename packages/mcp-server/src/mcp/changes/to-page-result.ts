@@ -19,7 +19,7 @@ type Page = {
   readonly shown: ShownChanges;
   /** From 1 on */
   readonly page: number;
-  /** The client's other sets that can be applied */
+  /** All sets of the client */
   readonly others: readonly StoredSet[];
 };
 
@@ -85,7 +85,8 @@ function formatEnd(stored: StoredSet, { page, shown }: Pick<Page, "page" | "show
 function listOverlaps(stored: StoredSet, others: readonly StoredSet[]): readonly string[] {
   const paths = new Set(stored.set.changes.map(({ path }) => path));
   const overlapping = others.filter(
-    ({ id, root, set }) => id !== stored.id && root === stored.root && set.changes.some(({ path }) => paths.has(path)),
+    ({ id, root, set, state }) =>
+      isOpen({ state }) && id !== stored.id && root === stored.root && set.changes.some(({ path }) => paths.has(path)),
   );
   return overlapping.map(({ id }) => id);
 }
