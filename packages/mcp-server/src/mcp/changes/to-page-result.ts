@@ -97,8 +97,8 @@ export function toAppliedResult(result: ApplyResult): CallToolResult {
   const isStopped = applied.length === 0 && conflicts.length > 0;
   const lines = [
     isStopped
-      ? `Nothing was written: the set is still ${state}.`
-      : `${applied.length} paths have the agent's changes in ${escapeUnseen(directory)}: the set is ${state}.`,
+      ? `Nothing was written: the set is still ${formatState(state)}.`
+      : `${applied.length} paths have the agent's changes in ${escapeUnseen(directory)}: the set is ${formatState(state)}.`,
     ...namePaths(
       "In conflict",
       conflicts.map(({ path, why }) => `${escapeUnseen(path)} (${why})`),
@@ -123,6 +123,10 @@ export function toAppliedResult(result: ApplyResult): CallToolResult {
       heldBack: heldBack.slice(0, MOST_NAMED).map(escapeUnseen),
     },
   };
+}
+
+function formatState(state: StoredSet["state"]): string {
+  return state === "partly" ? "partly applied" : state;
 }
 
 function namePaths(what: string, paths: readonly string[]): readonly string[] {
