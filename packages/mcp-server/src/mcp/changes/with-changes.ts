@@ -91,7 +91,7 @@ export function withChanges(clientTools: ClientTools, options: ChangesOptions): 
 }
 
 /** Loads what writes results late: a server without copies never needs it. */
-function load(): Promise<typeof import("./to-page-result.ts")> {
+function load() {
   return import("./to-page-result.ts");
 }
 
