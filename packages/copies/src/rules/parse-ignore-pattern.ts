@@ -2,7 +2,7 @@ import { compileWildPattern } from "./compile-wild-pattern.ts";
 import { matchWildPattern, type MatchBudget } from "./match-wild-pattern.ts";
 
 /** An entry, by its path below the folder of the list of patterns, as bytes in latin1. */
-export type Candidate = { readonly path: string; readonly name: string; readonly isFolder: boolean };
+type Candidate = { readonly path: string; readonly name: string; readonly isFolder: boolean };
 
 export type IgnorePattern = {
   /** True for a pattern with `!`, which takes back an earlier one */

@@ -4,7 +4,7 @@ import { BudgieError } from "@budgie/core";
 import type { FoundEntry } from "@budgie/core/copies";
 
 /** The most that is read of a copy. An agent may have made any number of files, and sparse ones of any size. */
-export const READ_BOUNDS = { entries: 2_000_000, bytes: 16 * 1024 ** 3 };
+const READ_BOUNDS = { entries: 2_000_000, bytes: 16 * 1024 ** 3 };
 
 type Unpacking = {
   /** Reads the content of a path that is a second name of a file; `undefined` if that is gone */
