@@ -72,7 +72,6 @@ export const turnOptions = {
     }),
     keepSessions: option(SWITCH.default(false), {
       help: "keep sessions on exit, so that the next budgie can resume them by id",
-      brief: "keep sessions on exit, to resume them by id",
     }),
     stickySessions: option(SWITCH.default(false), {
       help: 'resume the client\'s last session in calls without a session id; "new" then begins a new one',

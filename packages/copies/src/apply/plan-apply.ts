@@ -1,8 +1,10 @@
 import { geteuid } from "node:process";
 import { isGitName } from "@budgie/core/guard";
+import { forEachOf } from "@budgie/core/walk";
 import { checkTreePath } from "../host/check-tree-path.ts";
 import type { HostFolder } from "../host/host-folder.ts";
 import { readHostEntry, type HostEntry } from "../host/read-host-entry.ts";
+import { LARGEST_FILE_BYTES } from "../objects/object-store.ts";
 import type { AppliedPath, Unapplied } from "../sets/change-sets.ts";
 import type { Change, Side } from "../sets/change-set.ts";
 import { isSide } from "../sets/is-side.ts";
@@ -34,13 +36,14 @@ export async function planApply(
 ): Promise<PlannedApply> {
   const plan = createPlan();
   const made = new Set<string>();
+  const looked = await lookAll(host, changes);
   for (const change of changes) {
     const { after, guard, path } = change;
     const why = findRefusal(change);
     if (why !== undefined) plan.refused.push({ path, why });
     else if (guard === "person" && !withGuarded) plan.heldBack.push(path);
     else {
-      const found = await look(host, change, made);
+      const found = judgeLook(change, looked.get(path), made);
       const conflict = "why" in found ? found.why : findConflict(change, found);
       if (conflict !== undefined) plan.conflicts.push({ path, why: conflict });
       else {
@@ -79,24 +82,39 @@ function findRefusal({ path, refused }: Change): string | undefined {
   return checkTreePath(path);
 }
 
-type Looked = HostEntry | { readonly why: string };
+type Looked = HostEntry | { readonly code: string };
 
-/** Reads the host's entry of a change, or returns why that cannot be written. */
-async function look(host: HostFolder, { after, before, path }: Change, made: ReadonlySet<string>): Promise<Looked> {
+const AT_ONCE = 16;
+
+/** Reads the host's entries of all changes that may be written. */
+async function lookAll(host: HostFolder, changes: readonly Change[]): Promise<ReadonlyMap<string, Looked>> {
+  const looked = new Map<string, Looked>();
+  const writable = changes.filter((change) => findRefusal(change) === undefined);
+  await forEachOf(writable, AT_ONCE, async (change) => void looked.set(change.path, await look(host, change)));
+  return looked;
+}
+
+async function look(host: HostFolder, { after, before, path }: Change): Promise<Looked> {
+  // A file of another size need not be read.
   const sizes = new Set([before, after].map((side) => (side?.kind === "file" ? side.size : undefined)));
-  // Its folder, or one above, is made by this apply.
-  if (made.has(toParent(path)) && before === undefined) {
-    const missing = { kind: "missing" } as const;
-    return host.at(path, (place) => readHostEntry(place.path, (size) => sizes.has(size))).catch(() => missing);
-  }
   try {
     return await host.at(path, (place) => readHostEntry(place.path, (size) => sizes.has(size)));
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // The same as a removed entry.
-    if (code === "ENOENT" && after === undefined) return { kind: "missing" };
-    return { why: WHYS.get(String(code)) ?? `it cannot be read (${code})` };
+    return { code: String((error as NodeJS.ErrnoException).code) };
   }
+}
+
+/** Returns the host's entry of a change, or why that cannot be written. */
+function judgeLook(
+  { after, before, path }: Change,
+  looked: Looked | undefined,
+  made: ReadonlySet<string>,
+): HostEntry | { readonly why: string } {
+  if (looked !== undefined && "kind" in looked) return looked;
+  const code = looked?.code ?? "";
+  // Its folder is made by this apply, or it went with its folder.
+  const isMissing = (before === undefined && made.has(toParent(path))) || (after === undefined && code === "ENOENT");
+  return isMissing ? { kind: "missing" } : { why: WHYS.get(code) ?? `it cannot be read (${code})` };
 }
 
 const WHYS: ReadonlyMap<string, string> = new Map([
@@ -116,6 +134,9 @@ function findConflict({ after, before }: Change, found: HostEntry): string | und
     return before === undefined
       ? "the directory has another one of this name"
       : "it changed in the directory since the copy was made";
+  }
+  if (before?.kind === "file" && !before.kept && before.size > LARGEST_FILE_BYTES) {
+    return "its old content is too large to be kept for an undo";
   }
   return found.kind === "file" || found.kind === "link" ? findTie(found) : undefined;
 }

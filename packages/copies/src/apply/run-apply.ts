@@ -26,7 +26,7 @@ export type ApplyRun = {
  * written. Rejects with `WORKSPACE_INVALID` if the disk refuses, once everything is put back.
  */
 export async function runApply(run: ApplyRun): Promise<Unapplied | undefined> {
-  const { done, host, owner, sets, steps, stored } = run;
+  const { host, owner, sets, steps, stored } = run;
   const { archive } = sets;
   const stage = `${STAGE_PREFIX}${randomBytes(6).toString("hex")}`;
   await owner.hold();
@@ -42,11 +42,7 @@ export async function runApply(run: ApplyRun): Promise<Unapplied | undefined> {
     await archive.end(root);
     throw unwritable(directory, error);
   }
-  if (failure === undefined) {
-    await run.onStep?.("commit");
-    await archive.commit(root, { id, ...done });
-    await run.onStep?.("clean");
-  }
+  if (failure === undefined) await run.onStep?.("clean");
   await removeStage(host, stage, failure === undefined ? steps : undefined);
   await archive.end(root);
   return failure;
@@ -62,6 +58,8 @@ async function takeOrRollBack(run: ApplyRun, name: string, stage: FolderHandle):
     await sets.archive.plan(host.identity, plan);
     await takeSteps({ host, stage, steps, onStep });
     await keepOld(stage, steps, sets);
+    await onStep("commit");
+    await sets.archive.commit(host.identity, { id: run.stored.id, ...run.done });
     return undefined;
   } catch (error) {
     const left = await rollBack({ host, stage, steps });

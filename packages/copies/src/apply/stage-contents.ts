@@ -1,5 +1,5 @@
 import { chmod, link, lstat, mkdir, open, rmdir, symlink, unlink, writeFile } from "node:fs/promises";
-import { pathIn, type FolderHandle } from "@budgie/core/walk";
+import { forEachOf, pathIn, type FolderHandle } from "@budgie/core/walk";
 import type { ObjectStore } from "../objects/object-store.ts";
 import { conflictError, toStageNames, type Step } from "./apply-plan.ts";
 
@@ -13,21 +13,21 @@ export async function stageContents(
   objects: ObjectStore,
 ): Promise<readonly Step[]> {
   await probe(stage, steps);
-  const staged: Step[] = [];
-  for (const [number, step] of steps.entries()) {
+  const staged = [...steps];
+  await forEachOf(steps.entries(), AT_ONCE, async ([number, step]) => {
     const path = pathIn(stage, Buffer.from(toStageNames(number).fresh));
-    if (step.op === "mkdir") {
-      await mkdir(path);
-      if (step.mode !== undefined) await chmod(path, step.mode & 0o3777);
-      const { dev, ino } = await lstat(path, { bigint: true });
-      staged.push({ ...step, identity: `${dev}:${ino}` });
-    } else {
-      if (step.op === "write") await stageEntry(path, step, objects);
-      staged.push(step);
-    }
-  }
+    if (step.op === "write") await stageEntry(path, step, objects);
+    if (step.op !== "mkdir") return;
+    await mkdir(path);
+    if (step.mode !== undefined) await chmod(path, step.mode & 0o3777);
+    const { dev, ino } = await lstat(path, { bigint: true });
+    staged[number] = { ...step, identity: `${dev}:${ino}` };
+  });
   return staged;
 }
+
+// The disk syncs several files at once in hardly more time than one.
+const AT_ONCE = 16;
 
 type Write = Extract<Step, { op: "write" }>;
 

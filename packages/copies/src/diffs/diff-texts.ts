@@ -1,4 +1,5 @@
 import { structuredPatch } from "diff";
+import { replaceAll } from "./replace-all.ts";
 
 /** Two texts as latin1, so that every byte survives, and the time that their diff may take. */
 export type DiffRequest = { readonly before: string; readonly after: string; readonly timeoutMs: number };
@@ -18,19 +19,4 @@ export function diffTexts({ after, before, timeoutMs }: DiffRequest): readonly s
 /** Returns the line at which a hunk begins: of no lines, the one before. */
 function toStart(start: number, lines: number): number {
   return lines === 0 ? start - 1 : start;
-}
-
-/** Returns the hunk that removes one text and adds another. */
-export function replaceAll(before: string, after: string): readonly string[] {
-  const [old, fresh] = [splitLines(before), splitLines(after)];
-  return [
-    `@@ -${Math.min(old.length, 1)},${old.length} +${Math.min(fresh.length, 1)},${fresh.length} @@`,
-    ...old.map((line) => `-${line}`),
-    ...fresh.map((line) => `+${line}`),
-  ];
-}
-
-function splitLines(text: string): readonly string[] {
-  const lines = text.split("\n");
-  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }

@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { replaceAll, type DiffRequest } from "./diff-texts.ts";
+import type { DiffRequest } from "./diff-texts.ts";
+import { replaceAll } from "./replace-all.ts";
 
 /** A worker that diffs one pair of texts after another, while this thread does other work. */
 export type Differ = {

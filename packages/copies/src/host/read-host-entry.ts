@@ -14,7 +14,7 @@ export type HostEntry =
       readonly digest: string | undefined;
     });
 
-export type HostFacts = {
+type HostFacts = {
   /** Permission bits, with setuid, setgid and sticky */
   readonly mode: number;
   readonly uid: number;
@@ -68,9 +68,20 @@ async function readFile(path: Buffer, shouldRead: ShouldRead): Promise<HostEntry
 /** Hashes a file; `undefined` if it changed while it was read. */
 async function hashFile(file: FileHandle, before: BigIntStats): Promise<string | undefined> {
   const hash = createHash("sha256");
-  const stream = file.createReadStream({ autoClose: false, start: 0, end: Math.max(Number(before.size) - 1, 0) });
-  for await (const piece of stream as AsyncIterable<Buffer>) hash.update(piece);
+  for await (const piece of readPieces(file)) hash.update(piece);
   const after = await file.stat({ bigint: true });
   const isSame = after.size === before.size && after.mtimeNs === before.mtimeNs && after.ctimeNs === before.ctimeNs;
   return isSame ? hash.digest("hex") : undefined;
+}
+
+const PIECE_BYTES = 256 * 1024;
+
+/** Yields the content of an open file from its beginning. A stream would take four times as long for small files. */
+export async function* readPieces(file: FileHandle): AsyncGenerator<Buffer> {
+  for (let position = 0; ;) {
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.allocUnsafe(PIECE_BYTES), position });
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
 }

@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { readHostEntry } from "../host/read-host-entry.ts";
+import { forEachOf } from "@budgie/core/walk";
+import { readHostEntry, readPieces } from "../host/read-host-entry.ts";
 import type { HostFolder } from "../host/host-folder.ts";
 import type { ObjectStore } from "../objects/object-store.ts";
 import type { Change, Side } from "./change-set.ts";
@@ -16,20 +17,36 @@ export async function keepBase(
   changes: readonly Change[],
   { host, mostBytes, objects }: Keeping,
 ): Promise<{ readonly changes: readonly Change[]; readonly bytes: number }> {
-  const done: Change[] = [];
-  let bytes = 0;
-  for (const change of changes) {
+  const room = chooseKept(changes, mostBytes);
+  const done = [...changes];
+  await forEachOf(changes.entries(), AT_ONCE, async ([index, change]) => {
     const isSame = isUnwritable(change) || (await hasSide(host, change));
-    const kept = isSame ? await keepSide(change, { host, objects, mostBytes: mostBytes - bytes }) : undefined;
-    if (kept !== undefined) bytes += kept.size;
+    const before = isSame && room.has(change.path) ? await keepSide(change, { host, objects }) : undefined;
     const notes = isSame ? [] : ["it changed in the directory since the copy was made"];
-    done.push({
+    done[index] = {
       ...change,
-      ...(kept === undefined ? {} : { before: kept }),
+      ...(before === undefined ? {} : { before }),
       ...(notes.length === 0 ? {} : { notes: [...(change.notes ?? []), ...notes] }),
-    });
-  }
-  return { changes: done, bytes };
+    };
+  });
+  return { changes: done, bytes: done.reduce((sum, { before }) => sum + countKept(before), 0) };
+}
+
+const AT_ONCE = 16;
+
+/** Chooses the paths whose base is kept: as many as the bytes allow, in their order. */
+function chooseKept(changes: readonly Change[], mostBytes: number): ReadonlySet<string> {
+  let left = mostBytes;
+  const chosen = changes.filter(({ before }) => {
+    if (before?.kind !== "file" || before.size > left) return false;
+    left -= before.size;
+    return true;
+  });
+  return new Set(chosen.map(({ path }) => path));
+}
+
+function countKept(side: Side | undefined): number {
+  return side?.kind === "file" && side.kept ? side.size : 0;
 }
 
 /** Returns true for a path that is not one of the host's. */
@@ -38,8 +55,8 @@ function isUnwritable({ before, refused }: Change): boolean {
 }
 
 /** Stores the base of a change if it is a file; `undefined` if it could not be stored. */
-async function keepSide({ before, path }: Change, keeping: Keeping): Promise<FileSide | undefined> {
-  if (before?.kind !== "file" || before.digest === undefined || before.size > keeping.mostBytes) return undefined;
+async function keepSide({ before, path }: Change, keeping: Stores): Promise<FileSide | undefined> {
+  if (before?.kind !== "file" || before.digest === undefined) return undefined;
   return (await keepFile(path, before.digest, keeping)) ? { ...before, kept: true } : undefined;
 }
 
@@ -64,7 +81,7 @@ async function keepFile(path: string, digest: string, { host, objects }: Stores)
     return await host.at(path, async (place) => {
       const file = await open(place.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
       try {
-        const staged = await objects.stage(file.createReadStream({ autoClose: false }));
+        const staged = await objects.stage(readPieces(file));
         if (staged?.digest === digest) await staged.keep();
         else await staged?.discard();
         return staged?.digest === digest;

@@ -92,7 +92,7 @@ describe("a budgie that dies", () => {
 });
 
 describe("a disk that refuses", () => {
-  it.each([...STEPS.map((step) => ["ENOSPC", step] as const), ["EACCES", "link b/c.txt"] as const])(
+  it.each([...[...STEPS, "commit"].map((step) => ["ENOSPC", step] as const), ["EACCES", "link b/c.txt"] as const])(
     "with %s at %j leaves the directory as it was",
     async (code, last) => {
       const world = await prepare();

@@ -1,7 +1,8 @@
-import { chmodSync, linkSync, rmSync, symlinkSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { chmodSync, existsSync, linkSync, rmSync, symlinkSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { applyIn, createWorld, showTree, writeFiles } from "../helpers/create-world.ts";
+import { applyIn, createWorld, readTree, SESSION, showTree, writeFiles } from "../helpers/create-world.ts";
 
 const FILES = { "a.txt": "one\n", "b/c.txt": "two\n", "b/d.txt": "three\n" };
 
@@ -33,5 +34,23 @@ describe("an apply", () => {
 
     expect(conflicts.map(({ path }) => path)).toEqual(["b/c.txt", "b/new.txt"]);
     expect(showTree(world.outside)).toEqual({ "secret.txt": "of the user\n" });
+  });
+
+  it("removes no file that is too large to come back by an undo", async () => {
+    const world = createWorld({ "large.bin": "" });
+    truncateSync(join(world.directory, "large.bin"), 65 * 1024 * 1024);
+    const digest = createHash("sha256")
+      .update(Buffer.alloc(65 * 1024 * 1024))
+      .digest("hex");
+    const base = { path: "large.bin", kind: "file", mode: 0o644, size: 65 * 1024 * 1024, digest } as const;
+    rmSync(join(world.copy, "large.bin"));
+    const { copy, directory, sets } = world;
+    const asked = { base: { entries: [base] }, copy: readTree(copy), sessionId: SESSION, agent: "worker", directory };
+    const id = (await sets.collect(asked))?.id ?? "";
+
+    const { conflicts } = await applyIn(world, id);
+
+    expect(conflicts).toEqual([{ path: "large.bin", why: expect.stringContaining("too large") }]);
+    expect(existsSync(join(world.directory, "large.bin"))).toBe(true);
   });
 });

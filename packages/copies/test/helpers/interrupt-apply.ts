@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ApplyResult } from "@budgie/copies/apply";
 import { applyIn, createWorld, writeFiles, type World } from "./create-world.ts";
 
-export const FILES = { "a.txt": "one\n", "b/c.txt": "two\n", "gone.txt": "old\n", "kind/x.txt": "x\n" };
+const FILES = { "a.txt": "one\n", "b/c.txt": "two\n", "gone.txt": "old\n", "kind/x.txt": "x\n" };
 export const BEFORE = { ...FILES, "b/": "", "kind/": "" };
 export const AFTER = {
   "a.txt": "ONE\n",

@@ -71,13 +71,17 @@ function resultText({ applied, conflicts, directory, refused, state }: ApplyResu
   const count = applied.length === 1 ? "1 path" : `${applied.length} paths`;
   const isStopped = applied.length === 0 && conflicts.length > 0;
   const first = isStopped
-    ? `Wrote nothing into ${escapeUnseen(directory)}: the set is still ${state}.`
-    : `${verb} ${count} in ${escapeUnseen(directory)}: the set is ${state}.`;
+    ? `Wrote nothing into ${escapeUnseen(directory)}: the set is still ${formatState(state)}.`
+    : `${verb} ${count} in ${escapeUnseen(directory)}: the set is ${formatState(state)}.`;
   const lines = [
     ...conflicts.map(({ path, why }) => `conflict: ${escapeUnseen(path)}: ${why}`),
     ...refused.map(({ path, why }) => `not applied: ${escapeUnseen(path)}: ${why}`),
   ];
   return `${[first, ...lines].join("\n")}\n`;
+}
+
+function formatState(state: ApplyResult["state"]): string {
+  return state === "partly" ? "partly applied" : state;
 }
 
 function heldBackText({ heldBack, id }: ApplyResult, host: Host): string {

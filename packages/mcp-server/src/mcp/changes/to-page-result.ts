@@ -19,7 +19,7 @@ type Page = {
   readonly shown: ShownChanges;
   /** From 1 on */
   readonly page: number;
-  /** The client's other sets that can be applied */
+  /** All sets of the client */
   readonly others: readonly StoredSet[];
 };
 
@@ -85,7 +85,8 @@ function formatEnd(stored: StoredSet, { page, shown }: Pick<Page, "page" | "show
 function listOverlaps(stored: StoredSet, others: readonly StoredSet[]): readonly string[] {
   const paths = new Set(stored.set.changes.map(({ path }) => path));
   const overlapping = others.filter(
-    ({ id, root, set }) => id !== stored.id && root === stored.root && set.changes.some(({ path }) => paths.has(path)),
+    ({ id, root, set, state }) =>
+      isOpen({ state }) && id !== stored.id && root === stored.root && set.changes.some(({ path }) => paths.has(path)),
   );
   return overlapping.map(({ id }) => id);
 }
@@ -96,8 +97,8 @@ export function toAppliedResult(result: ApplyResult): CallToolResult {
   const isStopped = applied.length === 0 && conflicts.length > 0;
   const lines = [
     isStopped
-      ? `Nothing was written: the set is still ${state}.`
-      : `${applied.length} paths have the agent's changes in ${escapeUnseen(directory)}: the set is ${state}.`,
+      ? `Nothing was written: the set is still ${formatState(state)}.`
+      : `${applied.length} paths have the agent's changes in ${escapeUnseen(directory)}: the set is ${formatState(state)}.`,
     ...namePaths(
       "In conflict",
       conflicts.map(({ path, why }) => `${escapeUnseen(path)} (${why})`),
@@ -122,6 +123,10 @@ export function toAppliedResult(result: ApplyResult): CallToolResult {
       heldBack: heldBack.slice(0, MOST_NAMED).map(escapeUnseen),
     },
   };
+}
+
+function formatState(state: StoredSet["state"]): string {
+  return state === "partly" ? "partly applied" : state;
 }
 
 function namePaths(what: string, paths: readonly string[]): readonly string[] {

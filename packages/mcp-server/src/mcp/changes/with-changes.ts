@@ -2,13 +2,12 @@ import { timingSafeEqual } from "node:crypto";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { BudgieError, type Owner } from "@budgie/core";
 import type { ShownChanges } from "@budgie/copies/diffs";
-import { isOpen, type ChangeSets, type StoredSet } from "@budgie/copies/sets";
+import type { ChangeSets, StoredSet } from "@budgie/copies/sets";
 import type { ClientTools } from "../calls/client-tools.ts";
 import { toErrorResult } from "../calls/to-reply-result.ts";
 import { byName, findTool } from "../names/find-tool.ts";
 import { parseToolInput } from "../tools/parse-tool-input.ts";
 import { applyInput, changesInput, discardInput, type ChangeTool } from "./build-change-tools.ts";
-import { toAppliedResult, toListResult, toPageResult } from "./to-page-result.ts";
 
 export type ChangesOptions = {
   readonly tools: readonly ChangeTool[];
@@ -32,19 +31,19 @@ export function withChanges(clientTools: ClientTools, options: ChangesOptions): 
   async function show(input: unknown): Promise<CallToolResult> {
     const { changeId, page = 1 } = parseToolInput(changesInput, input);
     const own = await listOwn();
+    const { toListResult, toPageResult } = await load();
     if (!changeId) return toListResult(own);
     const stored = findSet(own, changeId);
     const shown = await render(stored);
     if (page > shown.pages.length) {
       throw new BudgieError("INPUT_INVALID", `There is no page ${page}: the change set has ${shown.pages.length}.`);
     }
-    return toPageResult(stored, { shown, page, others: own.filter(isOpen) });
+    return toPageResult(stored, { shown, page, others: own });
   }
 
   /** Renders a set once for all of its pages, so that they belong together. */
   async function render({ id, set }: StoredSet): Promise<ShownChanges> {
     if (last?.id === id) return last.shown;
-    // Imported late: a server without copies never needs it.
     const { showChanges } = await import("@budgie/copies/diffs");
     const shown = await showChanges(set, await openSets());
     last = { id, shown };
@@ -61,6 +60,7 @@ export function withChanges(clientTools: ClientTools, options: ChangesOptions): 
       );
     }
     const { applyChanges } = await import("@budgie/copies/apply");
+    const { toAppliedResult } = await load();
     const sets = await openSets();
     return toAppliedResult(await applyChanges({ sets, owner, id: stored.id, onConflict, withGuarded: false }));
   }
@@ -88,6 +88,11 @@ export function withChanges(clientTools: ClientTools, options: ChangesOptions): 
       return calls[tool.kind](input).catch(toErrorResult);
     },
   };
+}
+
+/** Loads what writes results late: a server without copies never needs it. */
+function load(): Promise<typeof import("./to-page-result.ts")> {
+  return import("./to-page-result.ts");
 }
 
 const SHORTEST_ID = 8;
