@@ -16,6 +16,7 @@ const COMMON_FILES: ReadonlySet<string> = new Set([
   "info/sparse-checkout",
   "info/attributes",
 ]);
+const ALTERNATES: ReadonlySet<string> = new Set(["objects/info/alternates", "objects/info/http-alternates"]);
 const SHARED_INDEX = /^sharedindex\.[0-9a-f]+$/;
 const FOLDERS: ReadonlySet<string> = new Set(["refs", "objects"]);
 
@@ -27,12 +28,19 @@ export type GitPart = "whole" | "own" | "common";
  * other worktrees, submodules and whatever else lies there stay out.
  */
 export function isGitPart(path: string, kind: "folder" | "file", part: GitPart = "whole"): boolean {
-  const isOwn = OWN_FILES.has(path) || SHARED_INDEX.test(path);
-  if (part === "own" || (isOwn && kind === "file")) return isOwn && kind === "file" && part !== "common";
-  const [first = ""] = path.split("/", 1);
-  if (path.endsWith(".lock") || path.startsWith("objects/info/alternates") || path === "objects/info/http-alternates") {
-    return false;
-  }
-  if (FOLDERS.has(first)) return kind === "folder" || path !== first;
-  return kind === "folder" ? path === "info" : COMMON_FILES.has(path);
+  return kind === "folder" ? part !== "own" && isGitFolder(path) : isGitFile(path, part);
+}
+
+function isGitFolder(path: string): boolean {
+  return path === "info" || FOLDERS.has(firstOf(path));
+}
+
+function isGitFile(path: string, part: GitPart): boolean {
+  if (OWN_FILES.has(path) || SHARED_INDEX.test(path)) return part !== "common";
+  if (part === "own" || path.endsWith(".lock") || ALTERNATES.has(path)) return false;
+  return COMMON_FILES.has(path) || FOLDERS.has(firstOf(path));
+}
+
+function firstOf(path: string): string {
+  return path.split("/", 1)[0] ?? "";
 }

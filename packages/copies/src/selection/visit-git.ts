@@ -45,9 +45,7 @@ function addPart(
 ): string | undefined {
   const { found } = looked;
   const { name } = looked.entry;
-  if (typeof found === "string" || !isUtf8(name)) return undefined;
-  // A worktree's git may lie elsewhere.
-  if (kind.root === undefined && found.dev !== device) return undefined;
+  if (typeof found === "string" || !isUtf8(name) || isElsewhere(kind, found, device)) return undefined;
   const path = kind.path + name.toString("utf8");
   if (path === "objects/info/alternates" && found.size > 0) leftOut.note(ALTERNATES);
   const type = toType(found);
@@ -59,6 +57,11 @@ function addPart(
     entry: type === "file" ? { ...facts, kind: type, size: found.size } : { ...facts, kind: type },
   });
   return type === "folder" ? path : undefined;
+}
+
+/** Returns true for an entry on another file system, on which a worktree's git may lie as a whole. */
+function isElsewhere({ root }: GitKind, { dev }: Stats, device: number): boolean {
+  return root === undefined && dev !== device;
 }
 
 function toType(stats: Stats): "folder" | "file" | undefined {

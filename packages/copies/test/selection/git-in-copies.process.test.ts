@@ -39,7 +39,10 @@ function run(cwd: string, ...args: readonly string[]): string {
     PATH: process.env["PATH"],
     HOME: "/nonexistent",
     GIT_CONFIG_NOSYSTEM: "1",
-    ...{ GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a@b", GIT_COMMITTER_NAME: "a", GIT_COMMITTER_EMAIL: "a@b" },
+    GIT_AUTHOR_NAME: "a",
+    GIT_AUTHOR_EMAIL: "a@b",
+    GIT_COMMITTER_NAME: "a",
+    GIT_COMMITTER_EMAIL: "a@b",
   };
   const quiet = ["-c", "core.fsmonitor=false", "-c", "core.fsync=none"];
   return execFileSync("git", [...quiet, ...args], { cwd, env, encoding: "utf8" });
