@@ -31,6 +31,7 @@ const FILES = {
   "docker/entrypoint.sh": "sandbox-image/docker/entrypoint.sh",
 };
 const PROGRAMS = {
+  "copies/dist/diffs/diff-worker-main.js": "copies/dist/diffs/diff-worker-main.js",
   "sandbox/dist/login/copy-database-main.js": "sandbox/dist/login/copy-database-main.js",
   "egress/dist/proxy-main.js": "egress/dist/proxy-main.mjs",
 };

@@ -35,6 +35,8 @@ import { addUsageCommand } from "./commands/runs/usage-command.ts";
 import { showRun } from "./commands/runs/show-run.ts";
 import { addCompletion } from "./commands/completion.ts";
 import { completionWords } from "./completion-words.ts";
+import { createChangesActions } from "./commands/changes/changes-actions.ts";
+import { addChangesCommands } from "./commands/changes/changes-commands.ts";
 import { addConfigCommands } from "./commands/config/config-commands.ts";
 import { trustFile } from "./commands/config/trust-file.ts";
 import { loadVersion } from "@budgie/mcp-server";
@@ -186,6 +188,7 @@ export function addCommands(program: Command, context: CommandContext): Command 
     remove: (options) => removeSessions(config(), options, host).then(finish),
     export: (options) => exportSession(config(), options, host).then(finish),
   });
+  addChangesCommands(program, createChangesActions({ config, finish, host }));
   addGc(program, (options) => runGc(config(), options, host).then(finish));
 
   program.commandsGroup("This program:");

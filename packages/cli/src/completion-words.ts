@@ -1,4 +1,5 @@
 import { loadAgents } from "@budgie/core";
+import { createChangeSets } from "@budgie/copies/sets";
 import { createSessionRegister } from "@budgie/store";
 import { AGENT_PRESET_NAMES } from "./agents/agent-presets.ts";
 import type { Config } from "./config/config.ts";
@@ -26,6 +27,15 @@ export function completionWords(config: () => Config): CompletionWords {
     "show id": runs(false),
     "logs run": runs(true),
     "stop run": runs(true),
+    async change() {
+      const sets = createChangeSets({ stateDir: config().stateDir });
+      try {
+        const words = await sets.list();
+        return words.map(({ agent, createdMs, id, state }) => [shortId(id), `${agent}, ${state}, ${ago(createdMs)}`]);
+      } finally {
+        sets.close();
+      }
+    },
     async session() {
       const register = createSessionRegister({ stateDir: config().stateDir, report: () => undefined });
       try {

@@ -12,6 +12,7 @@ const execute = promisify(execFile);
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const LIBRARIES = [
   "claims",
+  "copies",
   "core",
   "egress",
   "mcp-manager",
@@ -22,13 +23,15 @@ const LIBRARIES = [
   "sandbox",
   "store",
 ].map((name) => `@budgie/${name}`);
-// Two packages have an entry for each protocol or room, and none for all.
+// Three packages have an entry for each protocol or room, and none for all.
 const ENTRIES = LIBRARIES.flatMap((name) =>
   name === "@budgie/protocols"
     ? ["a2a", "acp", "kiro"].map((protocol) => `${name}/${protocol}`)
     : name === "@budgie/sandbox"
       ? ["egress", "home", "init", "login", "mounts", "proc", "profile", "standby"].map((room) => `${name}/${room}`)
-      : [name],
+      : name === "@budgie/copies"
+        ? ["copying", "selection"].map((room) => `${name}/${room}`)
+        : [name],
 );
 const tag = `budgie-package-test:${process.pid}`;
 

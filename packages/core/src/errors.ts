@@ -65,6 +65,41 @@ export type TurnReport = {
   readonly mcpServers?: readonly McpServerReport[] | undefined;
   /** The image that files of the directory ask for; left out if they ask for none, or the user's settings name one */
   readonly image?: ProjectImageReport | undefined;
+  /** The copy that the agent worked on; left out if it had the directory itself */
+  readonly copy?: CopyReport | undefined;
+};
+
+/** The copy of a directory in one turn. */
+export type CopyReport = {
+  /** True if an earlier turn of the session made it, and may have changed it */
+  readonly isReused: boolean;
+  /** The number of its files, folders and symlinks when it was made */
+  readonly entries: number;
+  readonly bytes: number;
+  /** The entries of the directory that it lacks, by reason. A folder counts once, with all that is in it */
+  readonly leftOut: readonly {
+    /** The rest of a sentence, such as `git ignores it` */
+    readonly why: string;
+    readonly count: number;
+    /** The first paths, those of folders with a slash at their end */
+    readonly paths: readonly string[];
+  }[];
+  /** Sentences about what else differs from the directory */
+  readonly notes: readonly string[];
+  /** The changes of the session so far that wait for a decision; left out if there are none */
+  readonly changes?: CopyChanges | undefined;
+};
+
+/** The changes of an agent in its copy. */
+export type CopyChanges = {
+  readonly changeId: string;
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  /** The first paths that only a person applies */
+  readonly guarded: readonly string[];
+  /** The first paths that cannot be applied */
+  readonly notApplicable: readonly string[];
 };
 
 /** The image that a project's own files ask for, in one turn. */

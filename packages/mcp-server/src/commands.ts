@@ -34,6 +34,7 @@ export { readInputs, type InputFile } from "./images/read-inputs.ts";
 export { runAnswer, type LiveRun, type RunRequest } from "./live/run-request.ts";
 export { toAgentsResult } from "./mcp/calls/to-agents-result.ts";
 export { formatRemedy, remarkFailed, formatRefused } from "./mcp/calls/format-refused.ts";
+export { remarkCopy } from "./mcp/calls/remark-copy.ts";
 export { formatProgress } from "./mcp/calls/progress.ts";
 export { toErrorResult, toReplyResult } from "./mcp/calls/to-reply-result.ts";
 export { buildLongCallTools } from "./mcp/long-calls/build-long-call-tools.ts";

@@ -33,6 +33,8 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     nesting,
     runTurn,
     sessions,
+    changes: turns.changes,
+    owner,
     // Clients over HTTP must not see each other's sessions.
     areApart: http !== undefined,
     async health() {

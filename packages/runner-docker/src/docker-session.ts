@@ -10,12 +10,14 @@ import { DEFAULT_ACCESS } from "@budgie/core/policy";
 import { readCommandKey, takeHeld, type StandbyPlace } from "@budgie/core/standby";
 import { createSessionEgress } from "@budgie/sandbox/egress";
 import { createHomeSeeds } from "@budgie/sandbox/home";
-import { openWithoutLogin, type Login, type LoginNeed } from "@budgie/sandbox/login";
+import { openWithoutLogin } from "@budgie/sandbox/login";
 import { findWorkspacePath, SANDBOX } from "@budgie/sandbox/profile";
 import { translated } from "./engine/to-budgie-error.ts";
 import { createHomeArchive } from "./container-files/create-home-archive.ts";
 import { createHomeFiles } from "./container-files/home-files.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
+import { findLoginNeed } from "./session/find-login-need.ts";
+import { createSessionCopy, mayCopy } from "./session/session-copy.ts";
 import { createSessionServices } from "./session/session-services.ts";
 import {
   createHome,
@@ -75,6 +77,8 @@ export async function createDockerSession(
   const processes = createRunningProcesses(standby, visited ? undefined : 0);
   const removed = new AbortController();
 
+  const copy = createSessionCopy(context, { session: id, volume: volumes.copy, standby, lastGone: processes.lastGone });
+
   const launching = {
     context,
     session: id,
@@ -89,6 +93,7 @@ export async function createDockerSession(
     removed.signal.throwIfAborted();
     const beside = await services.ensure(command.services);
     // A service that was started again has a new socket, to which a process that stood by does not lead.
+    const copyCovers = await copy.findCovers(command, options);
     const mayStandBy = context.keepsProcesses && options.standbyKey !== undefined && beside === undefined;
     const told = mayStandBy ? await readCommandKey(command, options) : undefined;
     const held = await takeHeld(standby, options, () => planKey({ command, options, services: beside }, told));
@@ -111,7 +116,7 @@ export async function createDockerSession(
       // Two sandboxes in one network could not have the same addresses.
       (options.ownNetwork === true || beside !== undefined) && runsForwarder,
     );
-    const turn = { ...launching, command, options, network, services: beside, containerReady };
+    const turn = { ...launching, command, options, network, services: beside, containerReady, copyCovers };
     const child = await startProcess({
       ...turn,
       heldBytes: processes.heldBytes(),
@@ -138,7 +143,13 @@ export async function createDockerSession(
   /** Launches a sandbox for another turn like this one, unless a turn runs. */
   function prepareNext({ network: { forwarder, mode }, options, ...turn }: SandboxRequest): void {
     // On the bridge, the engine writes the host's name servers into a container at its start.
-    if (!context.launchesAhead || starting.size + processes.count() > 0 || mode === "bridge") return;
+    if (
+      turn.copyCovers !== undefined ||
+      !context.launchesAhead ||
+      starting.size + processes.count() > 0 ||
+      mode === "bridge"
+    )
+      return;
     const { access, directory, git, protectedPaths, workspacePath } = options;
     const network = { mode, forwarder, joinable: Promise.resolve() };
     const next = {
@@ -179,7 +190,7 @@ export async function createDockerSession(
   async function remove(): Promise<void> {
     const attempt = async (): Promise<void> => {
       await stop();
-      await removeResources([volumes.home.name, volumes.auth.name]);
+      await removeResources([volumes.home.name, volumes.auth.name, volumes.copy.name]);
     };
     await pendingRemovals.remove(attempt).firstAttempt;
   }
@@ -207,6 +218,7 @@ export async function createDockerSession(
     },
     readFile: (path) => translate(files.read(path)),
     appendFile: (path, text) => translate(files.append(path, text)),
+    ...(mayCopy(context.engine) ? { copy: () => copy } : {}),
     warmUp: () => translate(warmUp()),
     remove: () => translate(remove()),
     suspend: (signal) => translate(suspend(signal)),
@@ -217,18 +229,6 @@ type Asked = Pick<SandboxRequest, "command" | "options" | "services">;
 
 // A process that runs has joined its network, and mounts its volumes.
 const NOT_KNOWN = Promise.resolve(undefined);
-
-function findLoginNeed({ env, isShortLogin, login: name }: Command, login: Login | undefined): LoginNeed {
-  if (name === undefined) return "none";
-  if (login?.name === name) {
-    const need = login.toNeed(env);
-    return need === "required" && isShortLogin === true ? "short" : need;
-  }
-  throw new BudgieError(
-    "LOGIN_REQUIRED",
-    `The command needs the login ${JSON.stringify(name)}, which this runner was not given. Give it as the option "login".`,
-  );
-}
 
 function sessionEnded(id: SessionId): BudgieError {
   return new BudgieError("SESSION_NOT_FOUND", `The session "${id}" has ended. Leave its id out to begin a new one.`);

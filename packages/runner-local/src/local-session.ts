@@ -91,7 +91,11 @@ function rejectProtectedPaths({ protectedPaths = [] }: StartOptions): void {
   throw new BudgieError("CONFIG_INVALID", "Without a sandbox no file can be protected. Run the agent in a sandbox.");
 }
 
-const PROTECTIONS = { workspace: "a read-only workspace", egress: "a bounded network", limits: "limits" } as const;
+const PROTECTIONS = {
+  workspace: "a copy of the workspace, or a read-only one",
+  egress: "a bounded network",
+  limits: "limits",
+} as const;
 
 /** Throws for requested protections: without a sandbox there are none, and ignoring the request would be worse than failing. */
 function rejectMissingProtections(access: Access | undefined): void {

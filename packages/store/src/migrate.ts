@@ -108,6 +108,28 @@ const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (period, scope, unit)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX budget_touched ON budget_totals (touched)`,
+  // Change sets of workspace copies, and the applies that are under way, by the device and inode of their directory.
+  `CREATE TABLE change_sets (
+    id TEXT PRIMARY KEY,
+    session TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    directory TEXT NOT NULL,
+    root TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    bytes INTEGER NOT NULL,
+    token TEXT NOT NULL,
+    content TEXT NOT NULL,
+    outcome TEXT
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE change_applies (
+    root TEXT PRIMARY KEY,
+    directory TEXT NOT NULL,
+    change_set TEXT NOT NULL,
+    phase TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    plan TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */

@@ -9,6 +9,7 @@ const IN_ROOMS = [
   "egress",
   "protocols",
   "mcp-manager",
+  "copies",
   "sandbox",
   "runner-docker",
   "runner-local",

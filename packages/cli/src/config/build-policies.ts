@@ -18,7 +18,7 @@ export type PolicyOptions = {
 
 /** Returns every agent's policy. Throws `CONFIG_INVALID` for one that loosens the ceiling, or that cannot be enforced. */
 export function buildPolicies({ ceiling, file = "", programs, sandbox, sections }: PolicyOptions): Policies {
-  if (!sandbox && ceiling.workspace === "ro") throw needsSandbox("--workspace ro");
+  if (!sandbox && ceiling.workspace !== "rw") throw needsSandbox(`--workspace ${ceiling.workspace}`);
   const agents = [...sections].map(([agent, section]): [string, Policy] => {
     const key = `agents.${agent}`;
     const policy = narrowBySection(ceiling, { agent, file, key, programs, sandbox, section });

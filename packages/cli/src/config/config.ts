@@ -2,9 +2,8 @@ import { join } from "node:path";
 import type { z } from "zod";
 import { BudgieError, type Agent } from "@budgie/core";
 import { parseBudgets } from "@budgie/core/budget";
-import { parseDuration, parseTimeout } from "@budgie/core/text";
-import type { LimitWishes, RateLimits } from "@budgie/core/turn";
-import type { Retention } from "@budgie/store";
+import { parseTimeout } from "@budgie/core/text";
+import type { LimitWishes } from "@budgie/core/turn";
 import { loadConfigFile, type ConfigFile } from "./config-file.ts";
 import { configSchema, type ConfigKey } from "../options/config-schema.ts";
 import { needsSandbox, parseEgressCeiling } from "./parse-egress-ceiling.ts";
@@ -19,15 +18,13 @@ import {
   findKiroDataDir,
   findStateDir,
   type Host,
-  type SoftDeadline,
   type Settings,
 } from "@budgie/mcp-server";
 import { configError } from "../options/config-error.ts";
 import { formatOptionName } from "../options/format-option-name.ts";
-import { parseSoftDeadline, parseTime, parseWarmIdle } from "../options/option-values.ts";
 import { buildPolicies, type PolicyOptions } from "./build-policies.ts";
 import { buildWorkspaces } from "./build-workspaces.ts";
-import { parseTurnRateLimits } from "./parse-turn-rate-limits.ts";
+import { parseTimes, type TimeKey, type Times } from "./parse-times.ts";
 
 /** The checked options, with absolute paths. */
 export type Config = Omit<
@@ -38,20 +35,15 @@ export type Config = Omit<
   | "allowRoot"
   | "egress"
   | "env"
-  | "heartbeat"
-  | "keepRuns"
   | "maxConcurrent"
   | "maxQueued"
-  | "maxRunsBytes"
   | "maxTurnsPerMinute"
-  | "sessionTtl"
-  | "softDeadline"
-  | "sweepEvery"
-  | "warmIdle"
   | "workspace"
+  | TimeKey
   | FilledIn
 > &
   Settings &
+  Times &
   Readonly<Record<FilledIn, string>> & {
     /** Empty allows every directory */
     readonly allowRoot: readonly string[];
@@ -66,17 +58,7 @@ export type Config = Omit<
     readonly notify: ConfigFile["notify"];
     /** True if the configuration file names a backend, also after its agents were listed */
     readonly hasBackend: boolean;
-    readonly maxTurnsPerMinute: RateLimits;
-    readonly retention: Retention;
-    readonly sessionTtlMs: number;
-    readonly heartbeatMs: number;
-    /** 0 if no process lives longer than its turn */
-    readonly warmIdleMs: number;
-    /** A number is in milliseconds */
-    readonly softDeadline: SoftDeadline;
     readonly turnLimits: LimitWishes;
-    /** 0 disables the sweep */
-    readonly sweepEveryMs: number;
   };
 
 /** Options whose default depends on the machine or on other options */
@@ -98,7 +80,9 @@ export function parseSource(source: Source, host: Host): Config {
   const parsed = configSchema.safeParse(given);
   if (!parsed.success) throw configError(parsed.error, given);
   const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
-  const { env, heartbeat, keepRuns, maxRunsBytes, sessionTtl, softDeadline, sweepEvery, warmIdle, ...options } = rest;
+  const { heartbeat, keepChanges, keepRuns, maxRunsBytes, sessionTtl, ...others } = rest;
+  const { env, softDeadline, sweepEvery, warmIdle, ...options } = others;
+  const times = { heartbeat, keepChanges, keepRuns, maxRunsBytes, sessionTtl, softDeadline, sweepEvery, warmIdle };
   const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
   const promptsDir = resolvePath(options.promptsDir, host);
   const findFile = (key: "caFile" | "contextSummaryPrompt" | "systemPrompt"): string | undefined =>
@@ -123,16 +107,7 @@ export function parseSource(source: Source, host: Host): Config {
     kiroBinary: options.sandbox ? options.kiroBinary : toBinary(options.kiroBinary, host),
     kiroDataDir: resolvePath(options.kiroDataDir ?? findKiroDataDir(host), host),
     stateDir: resolvePath(options.stateDir ?? findStateDir(host), host),
-    maxTurnsPerMinute: parseTurnRateLimits(options.maxTurnsPerMinute),
-    retention: {
-      maxAgeMs: parseDuration(keepRuns, toName("keepRuns")) || undefined,
-      maxBytes: maxRunsBytes || undefined,
-    },
-    sessionTtlMs: parseTime(sessionTtl, { option: toName("sessionTtl"), most: "3650d" }),
-    softDeadline: parseSoftDeadline(softDeadline, toName("softDeadline")),
-    heartbeatMs: parseTime(heartbeat, { option: toName("heartbeat"), most: "1h" }),
-    sweepEveryMs: parseDuration(sweepEvery, toName("sweepEvery")),
-    warmIdleMs: parseWarmIdle(warmIdle, toName("warmIdle")),
+    ...parseTimes({ ...options, ...times }, toName),
   };
 }
 
@@ -203,10 +178,7 @@ type Merged = Pick<
 
 /** Merges the hosts, roots and sections of the configuration file with the options, which take precedence. */
 function mergeAccess(
-  options: Omit<
-    z.infer<typeof configSchema>,
-    "env" | "heartbeat" | "keepRuns" | "maxRunsBytes" | "sessionTtl" | "softDeadline" | "sweepEvery" | "warmIdle"
-  >,
+  options: Omit<z.infer<typeof configSchema>, "env" | TimeKey>,
   { content, file, toName }: Source,
   host: Host,
 ): Merged {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { EGRESS_MODES } from "@budgie/core";
 import { COST_FORM } from "@budgie/core/budget";
+import { WORKSPACE_MODES } from "@budgie/core/policy";
 import { PRESET_NAMES } from "@budgie/egress/allow-list";
 
 // Messages complete the sentence "Expected "egress" in "budgie.json" to be <message>."
@@ -59,7 +60,7 @@ export const egress = {
 /** The keys that only restrict. */
 export const restrictions = {
   ...egress,
-  workspace: z.enum(["ro", "rw"], '"ro" or "rw"').optional(),
+  workspace: z.enum(WORKSPACE_MODES, '"ro", "copy" or "rw"').optional(),
   limits: limits.optional(),
   timeout: z.string('a duration such as "90s" or "10m"').optional(),
 };

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { EGRESS_MODES } from "@budgie/core";
+import { WORKSPACE_MODES } from "@budgie/core/policy";
 import { PLAIN_NAME } from "@budgie/core/agents";
 import { group, option } from "./option.ts";
 import { PATH, SWITCH } from "./option-values.ts";
@@ -44,13 +45,30 @@ export const isolationOptions = {
         repeatable: "list",
       },
     ),
-    workspace: option(z.enum(["ro", "rw"], '"ro" or "rw"').default("rw"), {
-      help: "whether agents in a sandbox may write to the directory that they work in: rw or ro",
+    workspace: option(z.enum(WORKSPACE_MODES, '"ro", "copy" or "rw"').default("rw"), {
+      help: "how agents in a sandbox get the directory that they work in: rw, ro, or a copy of it",
       value: "<mode>",
     }),
     workspacePath: option(z.enum(["/workspace", "same"], '"/workspace" or "same"').default("/workspace"), {
       help: "the path at which new sessions' sandboxes show the directory: /workspace, or the same as on this machine",
       value: "<path>",
+      visibility: "file",
+    }),
+    copyFiles: option(z.enum(["unignored", "all", "tracked"], '"unignored", "all" or "tracked"').default("unignored"), {
+      help: "the files of a copy: those that git does not ignore, and dependencies; all; or those that git tracks",
+      value: "<files>",
+      visibility: "file",
+    }),
+    copyInclude: option(z.array(z.string()).default([]), {
+      help: "a pattern like those of a .gitignore: copied although git ignores it or its name is one of secrets; repeatable",
+      value: "<pattern>",
+      repeatable: "list",
+      visibility: "file",
+    }),
+    copyExclude: option(z.array(z.string()).default([]), {
+      help: "a pattern like those of a .gitignore: left out of copies even if git tracks it; repeatable",
+      value: "<pattern>",
+      repeatable: "list",
       visibility: "file",
     }),
     protectExecutablePaths: option(SWITCH.default(false), {

@@ -72,7 +72,6 @@ export const turnOptions = {
     }),
     keepSessions: option(SWITCH.default(false), {
       help: "keep sessions on exit, so that the next budgie can resume them by id",
-      brief: "keep sessions on exit, to resume them by id",
     }),
     stickySessions: option(SWITCH.default(false), {
       help: 'resume the client\'s last session in calls without a session id; "new" then begins a new one',
@@ -92,6 +91,18 @@ export const turnOptions = {
     }),
     sweepEvery: option(duration.default("10m"), {
       help: "how often to remove what killed budgies left, from the first call on; 0 for never",
+      value: "<duration>",
+      visibility: "file",
+    }),
+  }),
+  ...group("Changes:", {
+    apply: option(z.enum(["caller", "person"], '"caller" or "person"').default("caller"), {
+      help: "who applies the changes of an agent's copy: caller (the MCP client too, once it has read them all) or person (at a terminal alone)",
+      value: "<who>",
+      visibility: "file",
+    }),
+    keepChanges: option(duration.default("7d"), {
+      help: "how long change sets are kept, to be applied or undone, such as 12h or 7d",
       value: "<duration>",
       visibility: "file",
     }),

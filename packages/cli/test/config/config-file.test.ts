@@ -162,7 +162,7 @@ describe("loadConfigFile", () => {
     [{ allowRoot: [] }, "to be a list of at least one path."],
     [{ allowRoot: [""] }, 'Expected "allowRoot.0" in'],
     [{ agents: { a: { netwrok: "none" } } }, 'has a key that is unknown in "agents.a": "netwrok".'],
-    [{ agents: { a: { workspace: "read-only" } } }, 'to be "ro" or "rw".'],
+    [{ agents: { a: { workspace: "read-only" } } }, 'to be "ro", "copy" or "rw".'],
     [{ agents: { a: { egress: false } } }, "to be one of none, allowlist, open, bridge."],
     [{ egress: "some" }, "to be one of none, allowlist, open, bridge."],
     [{ allowHost: "a.test" }, 'Expected "allowHost" in'],

@@ -13,7 +13,12 @@ const MOST_NAMED = 8;
 /** Returns what an agent in a sandbox can do: `it may change the directory, has no network, and has 5m.` */
 export function formatAccess({ egress, timeoutMs, workspace }: Policy, { imageTools, subject }: Place): string {
   const [has, reaches] = subject === "it" ? ["has", "reaches"] : ["have", "reach"];
-  const access = workspace === "rw" ? "may change the directory" : "may only read the directory";
+  const access = {
+    rw: "may change the directory",
+    copy: `${subject === "it" ? "works" : "work"} on a copy of the directory`,
+    "ro-copy": "may only read a copy of the directory",
+    ro: "may only read the directory",
+  }[workspace];
   const network = {
     none: `${has} no network`,
     allowlist: `${reaches} ${toHostsText(egress.hosts)}`,

@@ -30,4 +30,5 @@ export {
   type Tightening,
 } from "./policy.ts";
 export { ALL_HIDDEN_PATHS, KIRO_HIDDEN_PATHS, PROGRAM_PATHS } from "./program-paths.ts";
+export { isReadOnly, usesCopy, WORKSPACE_MODES, type WorkspaceAccess } from "../workspace-access.ts";
 export { findRefusal, type AllowedRoot, type GuardedPath, type WorkspaceRules } from "./workspace-rules.ts";

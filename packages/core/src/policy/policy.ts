@@ -7,6 +7,7 @@ import {
   type EgressPolicy,
 } from "../egress.ts";
 import type { BudgieError } from "../errors.ts";
+import { narrowWorkspace, type WorkspaceAccess } from "../workspace-access.ts";
 
 /** The limits of a process on the machine's resources. */
 export type Limits = {
@@ -21,8 +22,7 @@ export type Limits = {
 
 /** The access of a process to the host. */
 export type Access = {
-  /** The access to its workspace: read-only or read and write */
-  readonly workspace: "ro" | "rw";
+  readonly workspace: WorkspaceAccess;
   readonly egress: EgressPolicy;
   /** The limits; the runner's own replace those that are missing, and the machine's those that are higher */
   readonly limits: Partial<Limits>;
@@ -69,7 +69,7 @@ export function chooseDefaultLimits(cpus: number): Limits {
 /** Lists the parts of an access that only a sandbox can enforce. */
 export function listSandboxOnly({ egress, limits, workspace }: Access): readonly (keyof Access)[] {
   return [
-    ...(workspace === "ro" ? (["workspace"] as const) : []),
+    ...(workspace === "rw" ? [] : (["workspace"] as const)),
     ...(egress.mode === "bridge" ? [] : (["egress"] as const)),
     ...(Object.keys(limits).length > 0 ? (["limits"] as const) : []),
   ];
@@ -90,7 +90,7 @@ export function narrowPolicy(policy: Policy, wish: Tightening, refuse: (loosenin
   const { cpus, diskBytes, memoryBytes, pids, tmpBytes } = wish.limits ?? {};
   const most = { ...DEFAULT_LIMITS, ...policy.limits };
   return {
-    workspace: choose("workspace", { asked: wish.workspace, most: policy.workspace, order: ["ro", "rw"] }),
+    workspace: narrowAccess(policy, wish.workspace, refuse),
     egress: {
       mode: choose("egress", { asked: wish.egress, most: policy.egress.mode, order: EGRESS_MODES }),
       hosts: narrowHosts(policy.egress, wish.allowedHosts, refuse),
@@ -105,6 +105,17 @@ export function narrowPolicy(policy: Policy, wish: Tightening, refuse: (loosenin
     },
     timeoutMs: lower("timeout", wish.timeoutMs, policy.timeoutMs),
   };
+}
+
+function narrowAccess(
+  { workspace: most }: Policy,
+  asked: WorkspaceAccess | undefined,
+  refuse: (loosening: Loosening) => BudgieError,
+): WorkspaceAccess {
+  if (asked === undefined) return most;
+  const narrowed = narrowWorkspace(most, asked);
+  if (narrowed === undefined) throw refuse({ option: "workspace", asked, most });
+  return narrowed;
 }
 
 function narrowHosts(

@@ -12,7 +12,11 @@ export type Phase =
       readonly position: number;
     }
   /** The turn left the queue, and its session and process are being created */
-  | { readonly phase: "starting" }
+  | {
+      readonly phase: "starting";
+      /** The part of it that takes long, in a few words, such as `copying 1,200 of 3,400 files` */
+      readonly doing?: string | undefined;
+    }
   | {
       readonly phase: "running";
       /** The number of the attempt; 2 after the first timed out or crashed */

@@ -7,6 +7,7 @@ import type { Duplex, Readable, Writable } from "node:stream";
 import type { EgressReport } from "../egress.ts";
 import type { OwnerState } from "../owners/owner-state.ts";
 import type { SessionId } from "./session-id.ts";
+import type { WorkspaceCopy } from "./workspace-copy.ts";
 import type { GuardedPath } from "../policy/workspace-rules.ts";
 
 /**
@@ -91,6 +92,8 @@ export interface RunnerSession {
    * of with the session, or replaced by another. Left out if the processes cannot reach budgie.
    */
   readonly serve?: ((service: SandboxService) => string) | undefined;
+  /** Returns the session's copy of the workspace. Left out if the runner has none, and then refuses access to a copy */
+  readonly copy?: (() => WorkspaceCopy) | undefined;
   /** Stops the session's processes and removes its home. */
   remove(): Promise<void>;
 }

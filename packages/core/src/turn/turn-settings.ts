@@ -18,6 +18,7 @@ import type { FileTrust } from "../policy/file-trust.ts";
 import { createLeftWatch, type LeftWatch } from "./left-changes.ts";
 import type { CheckedRequest } from "./turn-request.ts";
 import type { Route, Step } from "./turn.ts";
+import type { WorkspaceCopies } from "./workspace-copies.ts";
 
 /** The modes of retrying an attempt that timed out or crashed; `safe`: only if it changed nothing in the workspace. */
 export const RETRY_MODES = ["safe", "always", "never"] as const;
@@ -97,6 +98,8 @@ export type TurnDependencies = {
   readonly watch?: WatchDirectory | undefined;
   /** Remembers the directories that agents could write; default: nothing does */
   readonly fileTrust?: Pick<FileTrust, "note"> | undefined;
+  /** The copies of sessions; without them no agent works on a copy */
+  readonly copies?: WorkspaceCopies | undefined;
   /** Default: a log in memory */
   readonly runLog?: RunLog;
 };

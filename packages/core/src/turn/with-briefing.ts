@@ -1,5 +1,7 @@
+import type { CopyReport } from "../errors.ts";
 import { formatAccess } from "../policy/format-access.ts";
 import type { Runner } from "../runner/runner.ts";
+import { listLacks } from "./list-lacks.ts";
 import type { Provided } from "./turn-settings.ts";
 import type { CheckedRequest } from "./turn-request.ts";
 
@@ -9,12 +11,20 @@ type Place = Pick<Runner, "imageTools" | "isolation">;
 export function withBriefing(
   { agent, policy, prompt }: CheckedRequest,
   { imageTools = [], isolation }: Place,
-  { image = agent.program?.image, ...more }: Pick<Provided, "image" | "mounts" | "services"> = {},
+  { copy, image = agent.program?.image, ...more }: Added = {},
 ): string {
   if (isolation !== "container") return prompt;
   const tools = image === undefined ? imageTools : [];
   const access = formatAccess(policy, { subject: "you", imageTools: tools });
-  return `${prompt}\n\nYou run in a sandbox: ${access}${formatMore(more)} Say what it kept you from, instead of trying again.`;
+  return `${prompt}\n\nYou run in a sandbox: ${access}${formatMore(more)}${formatCopy(copy)} Say what it kept you from, instead of trying again.`;
+}
+
+type Added = Pick<Provided, "image" | "mounts" | "services"> & { readonly copy?: CopyReport | undefined };
+
+/** Returns sentences about what a copy lacks. */
+function formatCopy(copy: CopyReport | undefined): string {
+  const lacks = copy === undefined ? [] : listLacks(copy);
+  return lacks.length === 0 ? "" : ` The copy differs from the directory: ${lacks.join(" ")}`;
 }
 
 /** Returns a sentence for what the user's settings add to a sandbox. */

@@ -38,6 +38,8 @@ describe("narrowPolicy", () => {
     ["no policy of agent and call", {}, {}, {}],
     ["a read-only agent", { workspace: "ro" }, {}, { workspace: "ro" }],
     ["a read-only call", {}, { workspace: "ro" }, { workspace: "ro" }],
+    ["an agent on a copy", { workspace: "copy" }, {}, { workspace: "copy" }],
+    ["a read-only call of an agent on a copy", { workspace: "copy" }, { workspace: "ro" }, { workspace: "ro-copy" }],
     [
       "values equal to the ceiling",
       { workspace: "ro", egress: "none" },
@@ -66,6 +68,8 @@ describe("narrowPolicy", () => {
 
   it.each<[Tightening, Tightening, Loosening]>([
     [{ workspace: "ro" }, { workspace: "rw" }, { option: "workspace", asked: "rw", most: "ro" }],
+    [{ workspace: "copy" }, { workspace: "rw" }, { option: "workspace", asked: "rw", most: "copy" }],
+    [{ workspace: "ro" }, { workspace: "copy" }, { option: "workspace", asked: "copy", most: "ro" }],
     [{ egress: "none" }, { egress: "open" }, { option: "egress", asked: "open", most: "none" }],
     [{ egress: "allowlist" }, { egress: "bridge" }, { option: "egress", asked: "bridge", most: "allowlist" }],
     [{ timeoutMs: 600_001 }, {}, { option: "timeout", asked: 600_001, most: 600_000 }],

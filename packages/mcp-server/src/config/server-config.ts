@@ -1,5 +1,6 @@
 import type { Agent, EgressMode } from "@budgie/core";
 import type { AgentFolders, RemoteAgent } from "@budgie/core/agents";
+import type { CopyWishes } from "@budgie/copies/selection";
 import type { RetryMode, TextLimits, LimitWishes, RateLimits } from "@budgie/core/turn";
 import type { PresetName } from "@budgie/egress/allow-list";
 import type { Credentials, DockerRunnerOptions } from "@budgie/runner-docker";
@@ -48,6 +49,10 @@ export type ServerConfig = NamingOptions &
     readonly ahead: number;
     readonly caFile?: string | undefined;
     readonly protectExecutablePaths: boolean;
+    /** The wishes for copies of workspaces */
+    readonly copyFiles: CopyWishes["files"];
+    readonly copyInclude: CopyWishes["include"];
+    readonly copyExclude: CopyWishes["exclude"];
     /** Empty allows every directory */
     readonly allowRoot: readonly string[];
 
@@ -68,6 +73,9 @@ export type ServerConfig = NamingOptions &
     readonly keepAnswers: boolean;
     readonly keepTranscripts: boolean;
     readonly retention: Retention;
+    /** `person`: clients cannot apply the changes of an agent's copy */
+    readonly apply: "caller" | "person";
+    readonly keepChangesMs: number;
     /** 0 disables the sweep */
     readonly sweepEveryMs: number;
 

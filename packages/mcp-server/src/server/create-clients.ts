@@ -1,7 +1,8 @@
-import type { RunTurn } from "@budgie/core";
+import type { Owner, RunTurn } from "@budgie/core";
 import { isTooDeep, type Nesting } from "@budgie/core/policy";
 import type { HealthReport } from "@budgie/core/runs";
 import type { SessionStore } from "@budgie/core/sessions";
+import type { Step } from "@budgie/core/turn";
 import type { ServerConfig } from "../config/server-config.ts";
 import type { Client } from "../mcp/connection/connection.ts";
 import { buildLongCallTools } from "../mcp/long-calls/build-long-call-tools.ts";
@@ -9,6 +10,9 @@ import { findSoftDeadlineMs } from "../mcp/long-calls/find-soft-deadline-ms.ts";
 import { createClientTools, type ClientTools } from "../mcp/calls/client-tools.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
 import { withLongCalls } from "../mcp/long-calls/with-long-calls.ts";
+import { buildChangeTools } from "../mcp/changes/build-change-tools.ts";
+import { withChanges } from "../mcp/changes/with-changes.ts";
+import type { ChangeSetsOpener } from "./change-sets-opener.ts";
 import { createSessionOwners, ownSessions } from "./own-sessions.ts";
 import { stickySessions } from "./sticky-sessions.ts";
 
@@ -22,6 +26,9 @@ export type ClientsOptions = {
   readonly sessions: Pick<SessionStore, "end">;
   /** `true` if several clients connect, which must not find each other's sessions */
   readonly areApart: boolean;
+  readonly changes: ChangeSetsOpener;
+  /** This process, which applies changes */
+  readonly owner: Owner;
   readonly health: () => Promise<HealthReport>;
   /** Called when a client lists tools that it may call */
   readonly onList: () => void;
@@ -30,18 +37,37 @@ export type ClientsOptions = {
   readonly report: (line: string) => void;
 };
 
-type Options = Pick<ServerConfig, "softDeadline" | "stickySessions" | "toolNames" | "toolPrefix" | "tools" | "verbose">;
+type Options = Pick<
+  ServerConfig,
+  | "apply"
+  | "policies"
+  | "softDeadline"
+  | "stickySessions"
+  | "toolNames"
+  | "toolPrefix"
+  | "tools"
+  | "verbose"
+  | "workspaces"
+>;
 
 /** Returns a function that creates the tools of a client, with everything that belongs to that client alone. */
 export function createClients(config: Options, options: ClientsOptions): (client: Client) => ClientTools {
-  const { areApart, nesting, onList, report, runTurn, sessions, ...shared } = options;
+  const { areApart, changes, nesting, onList, owner: process, report, runTurn, sessions, ...shared } = options;
   const owners = areApart ? createSessionOwners(sessions) : undefined;
   const longCallTools = buildLongCallTools(config);
+  const changeTools = buildChangeTools(config);
+  const areListed = hasCopies(config);
 
   return ({ info }) => {
     const owner = owners?.addClient();
     const clientTurn = runTurn(() => info()?.name);
+    const own = new Set<string>();
+    const noteOwn: Step = (turn, next) => {
+      turn.events.on("session", (sessionId) => void own.add(sessionId));
+      return next();
+    };
     const steps = [
+      noteOwn,
       ...(config.stickySessions ? [stickySessions()] : []),
       ...(owner === undefined ? [] : [ownSessions(owner)]),
     ];
@@ -51,10 +77,17 @@ export function createClients(config: Options, options: ClientsOptions): (client
       runTurn: (request, hooks) => clientTurn(request, { ...hooks, steps }),
       report: config.verbose ? report : undefined,
     });
-    const tools = withLongCalls(clientTools, {
+    const longTools = withLongCalls(clientTools, {
       deadlineMs: () => findSoftDeadlineMs(config.softDeadline, info()),
       tools: longCallTools,
       report,
+    });
+    const tools = withChanges(longTools, {
+      tools: changeTools,
+      areListed: () => areListed,
+      openSets: changes.open,
+      owner: process,
+      isOwn: (sessionId) => own.has(sessionId),
     });
     const definitions = (): ReturnType<typeof tools.definitions> => {
       if (isTooDeep(nesting)) return [];
@@ -63,4 +96,11 @@ export function createClients(config: Options, options: ClientsOptions): (client
     };
     return { ...tools, definitions };
   };
+}
+
+/** Returns true if some agent works on a copy of its directory. */
+function hasCopies({ policies, workspaces }: Pick<Options, "policies" | "workspaces">): boolean {
+  const all = [policies, ...workspaces.map((one) => one.policies)];
+  const access = all.flatMap(({ agents, ceiling }) => [ceiling, ...agents.values()]);
+  return access.some(({ workspace }) => workspace === "copy");
 }

@@ -36,7 +36,9 @@ import { toSweeps } from "../garbage/to-sweeps.ts";
 import { provideImage } from "../images/provide-image.ts";
 import { createLiveRuns } from "../live/live-runs.ts";
 import type { Host } from "../process/host.ts";
+import { createChangeSetsOpener, type ChangeSetsOpener } from "./change-sets-opener.ts";
 import { findNesting } from "./find-nesting.ts";
+import { openCopies } from "./open-copies.ts";
 import { loadWorkspaceRules } from "./load-workspace-rules.ts";
 
 /** The parts that run turns, for a server and for `budgie run`. */
@@ -50,6 +52,7 @@ export type Turns = {
   readonly register: RegisterFile;
   readonly sessions: SessionStore;
   readonly sweeper: Sweeper;
+  readonly changes: ChangeSetsOpener;
   readonly nesting: Nesting;
   /** Stops the sweeper, and closes the runner, the stores and the lock. The turns must have ended, or end when the runner closes. */
   readonly close: () => Promise<void>;
@@ -96,6 +99,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   const ledger = createBudgetLedger({ stateDir, owner });
   const budgetsOf = (agent: string, directory: string): readonly ScopedBudget[] =>
     listBudgets(config, agent, directory);
+  const changes = createChangeSetsOpener(config);
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
   const findFlags = createFindKiroFlags({ runner, binary: config.kiroBinary, stateDir });
@@ -110,8 +114,10 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
   });
   // Without a sandbox agents read the user's configuration themselves.
   const identity = config.sandbox ? readGitIdentity(host) : {};
+  const copies = openCopies(config, host, changes);
   const runTurn = createRunTurn({
     leftWatch,
+    copies,
     fileTrust: trust,
     agents: catalog.agents,
     runner,
@@ -141,7 +147,18 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     sessions,
   });
   const sweeper = createSweeper({
-    sweeps: toSweeps({ sessions, runner, elsewhere, register, owner, outputFiles, config }),
+    sweeps: toSweeps({
+      sessions,
+      runner,
+      elsewhere,
+      register,
+      owner,
+      outputFiles,
+      bases: copies.bases,
+      config,
+      changes,
+      report: host.report,
+    }),
     report: host.report,
     intervalMs: config.sweepEveryMs,
   });
@@ -164,6 +181,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     await closeShared(shared);
     removeCopies(places);
     await sessions.close();
+    await changes.close();
     register.close();
     runLog.close();
     ledger.close();
@@ -188,7 +206,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     };
   }
 
-  return { catalog, prepare, runTurn: runTurnOf, runLog, register, sessions, sweeper, nesting, close };
+  return { catalog, prepare, runTurn: runTurnOf, runLog, register, sessions, sweeper, changes, nesting, close };
 }
 
 /** Creates the bell that the user wants. A nested budgie's turn is part of one that has a bell, and a person needs none of their own commands. */

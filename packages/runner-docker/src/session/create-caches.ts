@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command, StartOptions } from "@budgie/core";
-import { DEFAULT_ACCESS } from "@budgie/core/policy";
+import { DEFAULT_ACCESS, isReadOnly } from "@budgie/core/policy";
 import { volumeMount, type VolumeMount } from "@budgie/sandbox/mounts";
 import { CACHE_FOLDER } from "@budgie/sandbox/profile";
 import type { Engine } from "../engine/engine.ts";
@@ -85,7 +85,7 @@ export function createCaches(engine: Engine, { mostBytes = CACHE_BYTES, ...place
     // Before it exists, so that no garbage collection takes it for an unused one.
     noteUse(place.stateDir, name, directory);
     if (!(await prepareOnce(name))) return undefined;
-    return { ...volumeMount({ name, labels }, CACHE_FOLDER), isReadOnly: access.workspace === "ro" };
+    return { ...volumeMount({ name, labels }, CACHE_FOLDER), isReadOnly: isReadOnly(access.workspace) };
   };
 }
 

@@ -16,7 +16,11 @@ import { removeContainer } from "../engine/remove-container.ts";
 export type HomeOrigin = "new" | "ephemeral" | "ahead" | "kept";
 
 /** Returns the names and labels of a session's volumes. */
-export function sessionVolumes({ keepSessionsMs, owner }: SandboxContext, id: SessionId, origin: HomeOrigin): Volumes {
+export function sessionVolumes(
+  { keepSessionsMs, owner }: SandboxContext,
+  id: SessionId,
+  origin: HomeOrigin,
+): Volumes & { readonly copy: Volume } {
   const keep =
     keepSessionsMs === undefined || origin === "ephemeral" ? {} : { "dev.budgie.keep-ms": String(keepSessionsMs) };
   // Without it, garbage collection would keep the home of a session that no call ever took.
@@ -24,6 +28,7 @@ export function sessionVolumes({ keepSessionsMs, owner }: SandboxContext, id: Se
   return {
     home: { name: volumeNames(id).home, labels: { ...toLabels(owner.record, id, "home"), ...keep, ...ahead } },
     auth: { name: volumeNames(id).auth, labels: toLabels(owner.record, id, "auth") },
+    copy: { name: volumeNames(id).copy, labels: { ...toLabels(owner.record, id, "copy"), ...keep } },
   };
 }
 
@@ -115,9 +120,9 @@ export async function removeVolumes(docker: Docker, names: readonly string[]): P
 }
 
 /** Returns the names of a session's volumes. */
-export function volumeNames(id: SessionId): { readonly home: string; readonly auth: string } {
+export function volumeNames(id: SessionId): { readonly home: string; readonly auth: string; readonly copy: string } {
   const home = `budgie-session-${id}`;
-  return { home, auth: `${home}-auth` };
+  return { home, auth: `${home}-auth`, copy: `${home}-copy` };
 }
 
 /**

@@ -7,6 +7,7 @@ import type { CacheTool, Limits } from "@budgie/core/policy";
 import type { ProcessNetwork } from "@budgie/sandbox/egress";
 import {
   holdMounts,
+  type CopyCover,
   type HeldMounts,
   type MountSettings,
   type VolumeMount,
@@ -39,6 +40,8 @@ export type SandboxRequest = {
    * run
    */
   readonly containerReady: Promise<string | undefined>;
+  /** The covers over a copy of the workspace; default none */
+  readonly copyCovers?: readonly CopyCover[] | undefined;
   /** Throws if a mount point in the home is a symlink */
   readonly checkMountPoints: (paths: readonly string[]) => Promise<void>;
 };

@@ -1,12 +1,13 @@
 import { basename, join, posix } from "node:path";
 import type { Command, StartOptions } from "@budgie/core";
-import { DEFAULT_ACCESS, NESTING_FILE, splitHidden, type Access } from "@budgie/core/policy";
+import { DEFAULT_ACCESS, NESTING_FILE, splitHidden, usesCopy, type Access } from "@budgie/core/policy";
 import { holdProjection } from "./hold-projection.ts";
 import { findWorkspacePath } from "../profile/find-workspace-path.ts";
 import { SANDBOX } from "../profile/sandbox-paths.ts";
 import { coverHiddenPaths, fold, makeEntry, makeMountPoint, type CoveredPath } from "./cover-hidden-paths.ts";
+import { copyMounts, type CopyCover } from "./copy-mounts.ts";
 import { gitMounts } from "./git-mounts.ts";
-import type { BindMount, SandboxMount, VolumeMount } from "./mount-settings.ts";
+import { readOnlyBind, volumeMount, type SandboxMount, type Volume, type VolumeMount } from "./mount-settings.ts";
 import type { MountedFiles } from "./mounted-files.ts";
 import { createHeldSources, movedError, type HeldSource, type HeldSources } from "./held-sources.ts";
 import { JAVA_TRUST_STORE } from "../profile/java-trust-store.ts";
@@ -16,11 +17,8 @@ import { CA_FILE, SOCKETS_TARGET } from "../profile/proxy-environment.ts";
 export type Volumes = {
   readonly home: Volume;
   readonly auth: Volume;
-};
-
-export type Volume = {
-  readonly name: string;
-  readonly labels: Readonly<Record<string, string>>;
+  /** The session's copy of the workspace, which exists once a turn needs it; left out if it can have none */
+  readonly copy?: Volume | undefined;
 };
 
 export type MountRequest = MountedFiles & {
@@ -33,6 +31,8 @@ export type MountRequest = MountedFiles & {
   readonly caFile: string | undefined;
   /** Path on the host of the folder for the turn's covers and mount points */
   readonly skeleton: string;
+  /** The covers over entries that a copy of the workspace has; default none */
+  readonly copyCovers?: readonly CopyCover[] | undefined;
 };
 
 /** The mounts of a turn, with their sources open until it is disposed. */
@@ -47,25 +47,20 @@ export type HeldMounts = AsyncDisposable & {
 
 /** Opens the sources of all mounts of a turn. Unlike `-v` strings, mounts accept any path and refuse a missing one. */
 export async function holdMounts(request: MountRequest): Promise<HeldMounts> {
-  const { command, options, skeleton, volumes } = request;
+  const { options, volumes } = request;
   const at = findWorkspacePath(options);
   const rules = toRules(options, at);
   const heldSources = createHeldSources();
   try {
     const workspace = await holdWorkspace(heldSources, options.directory);
-    const { absent, covered, kept } = await coverHiddenPaths(workspace, heldSources, {
-      hidden: splitHidden(command).ofWorkspace,
-      skeleton,
-    });
+    const shown = usesCopy(rules.mode)
+      ? { mounts: await copyMounts(heldSources, { ...request, at }), absent: [] }
+      : await directoryMounts(workspace, heldSources, { request, rules });
     const mounts = [
       { settings: volumeMount(volumes.home, "/home") },
       { settings: { ...volumeMount(volumes.auth, SANDBOX.auth), isReadOnly: true } },
       ...(await Promise.all(listOwnFiles(request).map(([path, target]) => ownBind(heldSources, path, target)))),
-      workspaceBind(workspace, at, rules.mode),
-      ...(await Promise.all(covered.map((folder) => coveringMounts(folder, heldSources, rules)))).flat(),
-      ...(await gitMounts(workspace, heldSources, { at, git: options.git, mode: rules.mode, skeleton })),
-      ...kept.map((file) => entryBind(file, basename(file.path), rules)),
-      ...(await protectingMounts(workspace, heldSources, { at, paths: listUncovered(rules.protectedPaths, covered) })),
+      ...shown.mounts,
       ...(await homeMounts(heldSources, request)),
     ];
     // The engine refuses two mounts on one target; the first one wins.
@@ -75,13 +70,34 @@ export async function holdMounts(request: MountRequest): Promise<HeldMounts> {
       mounts: mounts.filter(isFirst),
       workspace,
       workspacePath: at,
-      absent: absent.map((name) => ({ folder: workspace, name })),
+      absent: shown.absent.map((name) => ({ folder: workspace, name })),
       [Symbol.asyncDispose]: () => heldSources[Symbol.asyncDispose](),
     };
   } catch (error) {
     await heldSources[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** The mounts of a workspace, and the names in it that have to stay missing. */
+type ShownWorkspace = { readonly mounts: readonly SandboxMount[]; readonly absent: readonly string[] };
+
+async function directoryMounts(
+  workspace: HeldSource,
+  heldSources: HeldSources,
+  { request: { command, options, skeleton }, rules }: { readonly request: MountRequest; readonly rules: Rules },
+): Promise<ShownWorkspace> {
+  const { at } = rules;
+  const hidden = splitHidden(command).ofWorkspace;
+  const { absent, covered, kept } = await coverHiddenPaths(workspace, heldSources, { hidden, skeleton });
+  const mounts = [
+    workspaceBind(workspace, at, rules.mode),
+    ...(await Promise.all(covered.map((folder) => coveringMounts(folder, heldSources, rules)))).flat(),
+    ...(await gitMounts(workspace, heldSources, { at, git: options.git, mode: rules.mode, skeleton })),
+    ...kept.map((file) => entryBind(file, basename(file.path), rules)),
+    ...(await protectingMounts(workspace, heldSources, { at, paths: listUncovered(rules.protectedPaths, covered) })),
+  ];
+  return { mounts, absent };
 }
 
 /** The rules for the workspace and its entries. */
@@ -120,16 +136,6 @@ function listOwnFiles(request: MountRequest) {
  */
 export function listSessionMounts(volumes: Volumes): readonly VolumeMount[] {
   return [volumeMount(volumes.home, "/home", false), volumeMount(volumes.auth, SANDBOX.auth, false)];
-}
-
-/** Returns the mount of a volume, which gets none of the image's files. With `noCopy` false, an empty one gets them with their owner. */
-export function volumeMount({ labels, name }: Volume, target: string, noCopy = true): VolumeMount {
-  return { type: "volume", source: name, target, isReadOnly: false, labels, noCopy };
-}
-
-/** Returns the read-only mount of a file or folder of the host. */
-export function readOnlyBind(source: string, target: string): BindMount {
-  return { type: "bind", source, target, isReadOnly: true };
 }
 
 async function holdWorkspace(heldSources: HeldSources, path: string): Promise<HeldSource> {

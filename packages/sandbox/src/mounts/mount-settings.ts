@@ -32,3 +32,19 @@ export type SandboxMount = {
   /** The source of a bind mount; missing if it does not exist, and then the engine refuses the mount */
   readonly source?: HeldSource | undefined;
 };
+
+/** A volume, as it is created. */
+export type Volume = {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+};
+
+/** Returns the mount of a volume, which gets none of the image's files. With `noCopy` false, an empty one gets them with their owner. */
+export function volumeMount({ labels, name }: Volume, target: string, noCopy = true): VolumeMount {
+  return { type: "volume", source: name, target, isReadOnly: false, labels, noCopy };
+}
+
+/** Returns the read-only mount of a file or folder of the host. */
+export function readOnlyBind(source: string, target: string): BindMount {
+  return { type: "bind", source, target, isReadOnly: true };
+}

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { confirmMounts } from "../../src/proc/confirm-mounts.ts";
 import type { ContainerRoot } from "../../src/proc/open-root.ts";
 import { createHeldSources, type HeldSources } from "../../src/mounts/held-sources.ts";
-import { readOnlyBind } from "../../src/mounts/held-mounts.ts";
+import { readOnlyBind } from "../../src/mounts/mount-settings.ts";
 
 let root: string;
 let heldSources: HeldSources;

@@ -2,7 +2,14 @@ import { BudgieError, type FailureReport, type Reply } from "@budgie/core";
 import { formatFailedSummary, formatSummary, type RunLog } from "@budgie/core/runs";
 import { sanitizeText, escapeForTerminal } from "@budgie/core/text";
 import { EXIT, chooseExitCode, type Host } from "@budgie/mcp-server";
-import { formatRemedy, remarkFailed, formatRefused, toErrorResult, toReplyResult } from "@budgie/mcp-server/commands";
+import {
+  formatRemedy,
+  remarkCopy,
+  remarkFailed,
+  formatRefused,
+  toErrorResult,
+  toReplyResult,
+} from "@budgie/mcp-server/commands";
 import { stringifySafely } from "../../terminal/stringify-safely.ts";
 
 type Log = Pick<RunLog, "delivered">;
@@ -84,6 +91,7 @@ function printFacts({ sessionId, ...facts }: ReplyReport, host: Host): void {
 
 function listRemarks({
   changedExecutablePaths: paths = [],
+  copy,
   denied = [],
   egress,
   warnings = [],
@@ -95,6 +103,7 @@ function listRemarks({
       ? []
       : [`Its network policy refused: ${refused}.${remedy === "" ? "" : ` Allow that with ${remedy}.`}`]),
     ...remarkFailed(egress),
+    ...remarkCopy(copy),
     ...(denied.length === 0 ? [] : [`It was refused these tools: ${denied.join(", ")}.`]),
     ...(paths.length === 0
       ? []

@@ -1,6 +1,7 @@
 import { MOST_PATHS, watchExecutablePaths, type ExecutableWatch } from "../../changes/watch-executable-paths.ts";
 import { BudgieError } from "../../errors.ts";
 import { formatOption } from "../../option-name.ts";
+import { isReadOnly, usesCopy } from "../../workspace-access.ts";
 import { formatLeft } from "../left-changes.ts";
 import type { TurnSettings } from "../turn-settings.ts";
 import type { Step, Turn } from "../turn.ts";
@@ -10,8 +11,8 @@ export function reportChanges(settings: Pick<TurnSettings, "leftWatch" | "protec
   const { leftWatch, protectExecutablePaths, watch = watchExecutablePaths } = settings;
   return async (turn, next) => {
     const { directory, policy } = turn.request;
-    // An agent that runs elsewhere does not get the directory.
-    const isWatched = turn.route.runner.isolation !== "remote";
+    // An agent that runs elsewhere, or on a copy, does not get the directory.
+    const isWatched = turn.route.runner.isolation !== "remote" && !usesCopy(policy.workspace);
     const watched = isWatched ? watch(directory, undefined, leftWatch.resume(turn.session)) : UNWATCHED;
     turn.ready.push(watched.ready);
 
@@ -32,7 +33,7 @@ export function reportChanges(settings: Pick<TurnSettings, "leftWatch" | "protec
     const { gitChanges, state } = await report();
     if (protectExecutablePaths && isWatched && gitChanges.length > 0) throw redirectedError(turn, gitChanges, answer);
     const { kept } = answer;
-    if (kept !== undefined && state !== undefined && policy.workspace !== "ro") {
+    if (kept !== undefined && state !== undefined && !isReadOnly(policy.workspace)) {
       leftWatch.follow(turn.session, { state, process: kept });
     }
     return answer;

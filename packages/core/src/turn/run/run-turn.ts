@@ -54,6 +54,7 @@ function toReply(turn: Turn, answer: ProtocolAnswer): Reply {
     ...(report.others === undefined ? {} : { others: report.others }),
     ...(report.mcpServers === undefined ? {} : { mcpServers: report.mcpServers }),
     ...(report.image === undefined ? {} : { image: report.image }),
+    ...(report.copy === undefined ? {} : { copy: report.copy }),
     warnings: report.warnings ?? [],
     runId: id,
   };

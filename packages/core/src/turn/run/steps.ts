@@ -1,6 +1,7 @@
 import { addNotices } from "../reports/add-notices.ts";
 import { askAgent } from "../steps/ask-agent.ts";
 import { checkRequest } from "../steps/check-request.ts";
+import { copyWorkspace } from "../steps/copy-workspace.ts";
 import { countUse } from "../reports/count-use.ts";
 import { countUsage } from "../reports/count-usage.ts";
 import { findGit } from "../steps/find-git.ts";
@@ -31,6 +32,7 @@ export const STEPS = {
   reserveBudget,
   openSession,
   findGit,
+  copyWorkspace,
   noteWritable,
   reportOthers,
   reportChanges,

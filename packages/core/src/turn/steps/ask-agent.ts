@@ -1,5 +1,6 @@
 import { findProtectablePaths } from "../../changes/find-protectable-paths.ts";
 import { nestingVariables, rootVariables, type Nesting } from "../../policy/nesting.ts";
+import { usesCopy } from "../../workspace-access.ts";
 import type { AgentProcess, Command, Exit, Projection } from "../../runner/runner.ts";
 import type { SandboxFacts } from "../../runs/run-log.ts";
 import type { Session } from "../../sessions/session.ts";
@@ -20,7 +21,7 @@ export function askAgent(settings: Settings): Step {
       agent: shown === undefined ? agent : { ...agent, shown },
       session: runner.isolation === "remote" ? beginWithFile(turn) : startWithPolicy(turn, { ...settings, provided }),
       directory,
-      prompt: settings.briefs ? withBriefing(request, runner, provided) : request.prompt,
+      prompt: settings.briefs ? withBriefing(request, runner, { ...provided, copy: turn.report.copy }) : request.prompt,
       resume: session.begun,
       timeoutMs: policy.timeoutMs,
       signal,
@@ -60,7 +61,9 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
     ...session.home,
     paths: () => session.home.paths(directory, workspacePath),
     async start({ env, ...command }, options) {
-      const protectedPaths = settings.protectExecutablePaths ? await findProtectablePaths(options.directory) : [];
+      const isCopy = usesCopy(workspace);
+      const protects = settings.protectExecutablePaths && !isCopy;
+      const protectedPaths = protects ? await findProtectablePaths(options.directory) : [];
       const access = { workspace, egress, limits };
       const image = provided.image ?? command.image;
       turn.sandbox = findSandbox(turn, { ...provided, image }, command);
@@ -69,7 +72,8 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
       const projections = [...command.projections, ...shown];
       const marked = { ...command, projections, image, needsPrograms: true, cache, services, isShortLogin, env: all };
       // A process that gets all its input at its start has nothing to wait for. Protected paths would have to hold between turns too.
-      const isOnce = options.input !== undefined || settings.protectExecutablePaths;
+      // A copy is read after each turn, when no process may run on it.
+      const isOnce = options.input !== undefined || settings.protectExecutablePaths || isCopy;
       const standbyKey = isOnce ? undefined : [agent, marked.env, options.standbyKey];
       const child = await session.home.start(marked, {
         ...options,
@@ -78,7 +82,8 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
         protectedPaths,
         access,
         standbyKey,
-        git: turn.git.folders,
+        // A copy has its own.
+        git: isCopy ? undefined : turn.git.folders,
       });
       processes.push(child);
       followExit(child, (exit) => void (processes.at(-1) === child && events.emit("exit", exit)));

@@ -18,8 +18,7 @@ export function retryOnce(
   return async (turn, next) => {
     const watched = retry === "safe" && turn.mayWrite ? listWritable(turn).map((path) => watch(path)) : undefined;
     turn.ready.push(...(watched ?? []).map(({ ready }) => ready));
-    // budgie cannot see what an agent that runs elsewhere did.
-    const mode = retry === "safe" && turn.route.runner.isolation === "remote" ? "never" : retry;
+    const mode = retry === "safe" && isUnseen(turn) ? "never" : retry;
     const attempt = (): Promise<ProtocolAnswer> => {
       turn.attempts++;
       return next();
@@ -37,6 +36,11 @@ export function retryOnce(
       return await attempt();
     }
   };
+}
+
+/** Returns true if budgie cannot see what an attempt did: elsewhere, or on a copy. */
+function isUnseen({ request, route }: Turn): boolean {
+  return route.runner.isolation === "remote" || request.policy.workspace === "copy";
 }
 
 /** Lists the directory, and what else an attempt may write: a commit may change nothing in the directory. */

@@ -2,6 +2,7 @@ import type { BudgieError, EgressReport, FailureReport, Reply } from "@budgie/co
 import { formatFailedSummary, formatSummary } from "@budgie/core/runs";
 import { NO_IMAGE } from "../../images/judge-image-source.ts";
 import { shorten } from "../tools/fit-description.ts";
+import { formatNames, remarkCopy } from "./remark-copy.ts";
 import { formatRemedy, remarkFailed, formatRefused } from "./format-refused.ts";
 
 /** Returns budgie's own text after an agent's answer, one line per fact: the session id, and anything else that its caller must know. */
@@ -37,6 +38,7 @@ type Reported = Omit<FailureReport, "sessionId"> & { readonly denied?: readonly 
 
 function listRemarks({
   changedExecutablePaths: paths = [],
+  copy,
   denied = [],
   egress,
   image,
@@ -48,6 +50,7 @@ function listRemarks({
   const changed = `Have the user look before going on. Files that your machine runs by itself were changed: ${formatNames(paths)}.`;
   return [
     ...toEgressRemarks(egress),
+    ...remarkCopy(copy),
     ...remarkImage(image),
     ...(denied.length === 0 ? [] : [tools]),
     ...(paths.length === 0 ? [] : [changed]),
@@ -67,11 +70,6 @@ function remarkMissed(count: number, more = 0): readonly string[] {
   const earlier = count === 1 ? "stands an earlier answer" : `stand ${count} earlier answers`;
   const waiting = more === 0 ? "" : `; ${more} more wait for the next call`;
   return [`Before this ${earlier} of the session that may not have reached you${waiting}.`];
-}
-
-/** Returns names that an agent chose, in quotes if one could be taken for more than a name. */
-function formatNames(names: readonly string[]): string {
-  return names.map((name) => (/^[\w./@+-]+$/.test(name) ? name : JSON.stringify(name))).join(", ");
 }
 
 const LONGEST_LINE_BYTES = 1_000;

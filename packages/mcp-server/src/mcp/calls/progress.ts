@@ -62,7 +62,7 @@ function placeOf(turn: TurnProgress): string {
     case "waiting":
       return `waiting ${turn.position}`;
     case "starting":
-      return "starting";
+      return `starting ${turn.doing}`;
     case "running":
       return `running ${turn.attempt} ${turn.activity}`;
   }
@@ -86,7 +86,7 @@ function formatPlace(turn: TurnProgress): string {
     case "waiting":
       return `waiting, ${turn.position}${ENDINGS[ORDINAL.select(turn.position)] ?? "th"} in line`;
     case "starting":
-      return "starting";
+      return turn.doing === undefined ? "starting" : `starting, ${turn.doing}`;
     case "running":
       return turn.attempt > 1 ? SECOND_TRY : "running";
   }

@@ -2,7 +2,17 @@ import { type NamingOptions } from "../../config/naming-options.ts";
 import { toToolName, type ToolName } from "./tool-name.ts";
 
 /** Budgie's own tools. Their names are reserved even if they are not offered, so that no tool's name depends on an option. */
-export const OWN_TOOLS = ["health-check", "wait", "status", "cancel", "list_agents", "invoke_agent"] as const;
+export const OWN_TOOLS = [
+  "health-check",
+  "wait",
+  "status",
+  "cancel",
+  "changes",
+  "apply_changes",
+  "discard_changes",
+  "list_agents",
+  "invoke_agent",
+] as const;
 
 type OwnTool = (typeof OWN_TOOLS)[number];
 

@@ -20,9 +20,12 @@ export const agentInput = z.strictObject({
         "Leave it out to begin a new one.",
     ),
   workspace: z
-    .enum(["rw", "ro"], '"rw" or "ro"')
+    .enum(["rw", "copy", "ro"], '"rw", "copy" or "ro"')
     .optional()
-    .describe('"ro" keeps the agent from changing anything in the directory. Leave it out for what is configured.'),
+    .describe(
+      '"copy" lets the agent work on a copy of the directory, which itself stays as it is; "ro" keeps it from changing anything. ' +
+        "Leave it out for what is configured.",
+    ),
   egress: z
     .enum(CALL_MODES, `one of ${CALL_MODES.join(", ")}`)
     .optional()

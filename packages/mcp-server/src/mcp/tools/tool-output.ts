@@ -63,6 +63,13 @@ export const replyOutput = z.looseObject({
     .describe(
       "The image that files of the directory ask for: whether it was used, and why; missing if they ask for none",
     ),
+  copy: z
+    .looseObject({
+      leftOut: z.array(z.looseObject({ why: z.string(), count: z.number(), paths: z.array(z.string()) })),
+      notes: z.array(z.string()),
+    })
+    .optional()
+    .describe("The copy of the directory that the agent worked on, and what it lacks; missing if it had the directory"),
   disk: z
     .looseObject({ homeBytes: z.number(), grownBytes: z.number() })
     .optional()
@@ -98,6 +105,45 @@ export const runsOutput = z.looseObject({
       status: z.string().describe('"running"; or "done", "failed" or "cancelled" if its result can be collected'),
     }),
   ),
+});
+
+const changeSet = {
+  changeId: z.string().describe("What apply_changes and discard_changes take"),
+  state: z
+    .string()
+    .describe('"pending"; or "partly" if some is applied, "applied", "discarded", "undone" or "replaced"'),
+  agent: z.string(),
+  sessionId: z.string(),
+  directory: z.string(),
+  when: z.string(),
+  added: z.number(),
+  changed: z.number(),
+  removed: z.number(),
+  guarded: z.array(z.string()).describe("Paths that only the user applies"),
+  notApplicable: z.array(z.string()).describe("Paths that cannot be applied"),
+};
+
+/** The output of `changes`: all change sets, or a page of one. */
+export const changesOutput = z.looseObject({
+  ...failure,
+  changeSets: z.array(z.looseObject(changeSet)).describe("All of yours, if the call names none"),
+  ...changeSet,
+  page: z.number(),
+  pages: z.number(),
+  overlaps: z.array(z.string()).describe("Other change sets with some of the same paths"),
+  reviewToken: z.string().describe("What apply_changes takes; on the last page alone"),
+});
+
+/** The output of `apply_changes` and `discard_changes`. */
+export const appliedOutput = z.looseObject({
+  ...failure,
+  changeId: z.string(),
+  state: z.string().describe("The state of the change set now"),
+  applied: z.number().describe("The number of paths that have the agent's changes now"),
+  conflicts: z
+    .array(z.looseObject({ path: z.string(), why: z.string() }))
+    .describe("Paths that changed in the directory"),
+  heldBack: z.array(z.string()).describe("Paths that only the user applies"),
 });
 
 const rates = {

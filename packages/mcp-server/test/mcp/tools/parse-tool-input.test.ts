@@ -36,7 +36,7 @@ describe("parseToolInput", () => {
       { prompt: "p", directory: null },
       'The argument "directory" is missing. Absolute path of the directory that the agent works in, or one below ~/. It must exist.',
     ],
-    [{ prompt: "p", directory: "/d", workspace: "" }, 'The argument "workspace" must be "rw" or "ro".'],
+    [{ prompt: "p", directory: "/d", workspace: "" }, 'The argument "workspace" must be "rw", "copy" or "ro".'],
     [{ prompt: "p", directory: "/d", egress: true }, 'The argument "egress" must be one of none, allowlist, open.'],
     [{ prompt: "p", directory: "/d", timeout: 60 }, 'The argument "timeout" must be a text.'],
   ])("refuses %j", (input, message) => {

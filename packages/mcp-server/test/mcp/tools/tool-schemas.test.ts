@@ -50,9 +50,10 @@ describe("tools/list", () => {
               "type": "string",
             },
             "workspace": {
-              "description": ""ro" keeps the agent from changing anything in the directory. Leave it out for what is configured.",
+              "description": ""copy" lets the agent work on a copy of the directory, which itself stays as it is; "ro" keeps it from changing anything. Leave it out for what is configured.",
               "enum": [
                 "rw",
+                "copy",
                 "ro",
               ],
               "type": "string",

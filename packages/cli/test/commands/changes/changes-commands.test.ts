@@ -1,0 +1,121 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { describe, expect, it } from "vitest";
+import type { FoundEntry, TreeEntry } from "@budgie/core/copies";
+import { createChangeSets } from "@budgie/copies/sets";
+import { createBudgieUser, type BudgieUser } from "../../helpers/start-budgie.ts";
+
+const SESSION = "7b6c3f0e-4a1f-4f0c-9c53-5f6b8f1a2d3e";
+
+/** Collects these files of an agent's copy, whose base is `a.txt`, and returns the directory and the change id. */
+async function collect({ host }: BudgieUser, files: Readonly<Record<string, string>>) {
+  const directory = join(realpathSync(host.home), "shop");
+  mkdirSync(directory);
+  const text = "one\n";
+  writeFileSync(join(directory, "a.txt"), text);
+  const digest = createHash("sha256").update(text).digest("hex");
+  const base: TreeEntry = { path: "a.txt", kind: "file", mode: 0o644, size: text.length, digest };
+  const entries = Object.entries(files).map(([path, content]): FoundEntry => ({
+    entry: { path, kind: "file", mode: 0o644, size: content.length },
+    content: Readable.from([Buffer.from(content)]),
+  }));
+  async function* copy(): AsyncIterable<FoundEntry> {
+    yield* entries;
+  }
+  const sets = createChangeSets({ stateDir: join(host.home, ".local/state/budgie") });
+  const stored = await sets.collect({
+    base: { entries: [base] },
+    copy: copy(),
+    sessionId: SESSION,
+    agent: "worker",
+    directory,
+  });
+  sets.close();
+  return { directory, id: stored?.id ?? "" };
+}
+
+describe("budgie changes", () => {
+  it("lists pending sets as a table, and one's paths with what needs care", async () => {
+    await using user = await createBudgieUser();
+    const { directory, id } = await collect(user, { "a.txt": "ONE\n", "AGENTS.md": "obey\n", "\u001b[2Jx": "x" });
+
+    const listed = await user.command(["changes"]);
+    const shown = await user.command(["changes", "show", id.slice(0, 8)]);
+
+    expect(listed.stdout.split("\n")).toEqual([
+      expect.stringMatching(/^CHANGES +FOUND +AGENT +STATE +OF THEM +DIRECTORY +SESSION$/),
+      expect.stringMatching(`^${id.slice(0, 8)} .* worker +pending +2 added, 1 changed, 1 guarded +.*/shop +7b6c3f0e$`),
+      "",
+    ]);
+    expect(shown.stdout).toContain(`directory  ${directory}\n`);
+    expect(shown.stdout.split("\n").slice(-4)).toEqual([
+      "added    \\u{1b}[2Jx",
+      "added    AGENTS.md  (guarded)",
+      "changed  a.txt",
+      "",
+    ]);
+    expect(JSON.parse((await user.command(["changes", "ls", "--json"])).stdout)).toMatchObject([
+      { id, added: 2, changed: 1, guarded: ["AGENTS.md"], state: "pending" },
+    ]);
+  });
+
+  it("applies a set but for guarded paths, and takes it back", async () => {
+    await using user = await createBudgieUser();
+    const { directory, id } = await collect(user, { "a.txt": "ONE\n", "AGENTS.md": "obey\n" });
+
+    const applied = await user.command(["changes", "apply", id.slice(0, 8)]);
+
+    expect(applied).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(applied.stdout).toContain("Applied 1 path in");
+    expect(applied.stdout).toContain("held back: AGENTS.md\n");
+    expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("ONE\n");
+    expect(existsSync(join(directory, "AGENTS.md"))).toBe(false);
+
+    const undone = await user.command(["changes", "undo", id]);
+    expect(undone.stdout).toContain("Took back 1 path in");
+    expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("one\n");
+    expect((await user.command(["changes", "ls"])).stdout).toContain("no pending change sets");
+  });
+
+  it("names a conflict, writes nothing and exits with 1", async () => {
+    await using user = await createBudgieUser();
+    const { directory, id } = await collect(user, { "a.txt": "ONE\n", "b.txt": "two\n" });
+    writeFileSync(join(directory, "a.txt"), "mine\n");
+
+    const stopped = await user.command(["changes", "apply", id]);
+    expect(stopped.exitCode).toBe(1);
+    expect(stopped.stdout).toMatch(/^Wrote nothing into .*\nconflict: a.txt: it changed/);
+    expect(existsSync(join(directory, "b.txt"))).toBe(false);
+
+    const skipped = await user.command(["changes", "apply", id, "--skip-conflicts", "--json"]);
+    expect(JSON.parse(skipped.stdout)).toMatchObject({ state: "partly", conflicts: [{ path: "a.txt" }] });
+    expect(existsSync(join(directory, "b.txt"))).toBe(true);
+  });
+
+  it("leaves guarded paths, and with `apply: person` all, to a person at a terminal", async () => {
+    await using user = await createBudgieUser();
+    const { directory, id } = await collect(user, { "a.txt": "ONE\n", "AGENTS.md": "obey\n" });
+
+    const guarded = await user.command(["changes", "apply", id, "--guarded"]);
+    const all = await user.command(["changes", "apply", id], { BUDGIE_APPLY: "person" });
+
+    for (const { exitCode, stderr } of [guarded, all]) {
+      expect(exitCode).not.toBe(0);
+      expect(stderr).toContain("at a terminal");
+    }
+    expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("one\n");
+  });
+
+  it("discards a set, which is not applied after that", async () => {
+    await using user = await createBudgieUser();
+    const { id } = await collect(user, { "a.txt": "ONE\n" });
+
+    expect((await user.command(["changes", "discard", id])).stdout).toBe(`discarded ${id.slice(0, 8)}\n`);
+
+    const { exitCode, stderr } = await user.command(["changes", "apply", id]);
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toContain("is discarded");
+  });
+});

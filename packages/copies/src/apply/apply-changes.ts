@@ -1,0 +1,101 @@
+import { BudgieError, type Owner } from "@budgie/core";
+import { underWay } from "@budgie/store";
+import { openHostFolder, type HostFolder } from "../host/host-folder.ts";
+import {
+  isOpen,
+  notOpen,
+  type AppliedPath,
+  type ApplyOutcome,
+  type ChangeSets,
+  type StoredSet,
+} from "../sets/change-sets.ts";
+import { planApply, type PlannedApply } from "./plan-apply.ts";
+import { recoverApplies } from "./recover-applies.ts";
+import { runApply } from "./run-apply.ts";
+import type { OnStep } from "./take-steps.ts";
+
+export type ApplyOptions = {
+  readonly sets: ChangeSets;
+  readonly owner: Owner;
+  /** The change id, or its beginning */
+  readonly id: string;
+  /** `stop`: a conflict applies nothing; `skip`: everything else is applied */
+  readonly onConflict: "stop" | "skip";
+  /** True to write guarded paths too */
+  readonly withGuarded: boolean;
+  readonly onStep?: OnStep;
+};
+
+/** The results of an apply or undo, and the state of the set after it. */
+export type ApplyResult = ApplyOutcome & {
+  readonly id: string;
+  readonly state: StoredSet["state"];
+  readonly directory: string;
+};
+
+/**
+ * Applies a change set to its directory: all that is neither held back nor in conflict, or nothing. Throws `INPUT_INVALID` for a set that is
+ * not pending, and `WORKSPACE_INVALID` if the directory is another one now.
+ */
+export async function applyChanges(options: ApplyOptions): Promise<ApplyResult> {
+  const { id, onConflict, owner, sets, withGuarded } = options;
+  await recoverApplies({ sets, owner });
+  const stored = await sets.find(id);
+  if (!isOpen(stored)) throw notOpen(stored);
+  return withDirectory(stored, sets, async (host) => {
+    const plan = await planApply(host, stored.set.changes, { withGuarded });
+    if (plan.conflicts.length > 0 && onConflict === "stop") return toUnchanged(stored, plan);
+    const outcome: ApplyOutcome = { ...pickOutcome(plan), applied: joinApplied(stored, plan.applied) };
+    const isWhole = plan.conflicts.length + plan.heldBack.length === 0;
+    const state = isWhole ? "applied" : outcome.applied.length > 0 ? "partly" : stored.state;
+    const failure = await runApply({ ...options, host, stored, steps: plan.steps, done: { state, outcome } });
+    if (failure !== undefined) return toUnchanged(stored, { ...plan, conflicts: [failure] });
+    return { ...outcome, id: stored.id, directory: stored.directory, state };
+  });
+}
+
+/** Returns the result of an apply or undo that wrote nothing. */
+export function toUnchanged({ directory, id, state }: StoredSet, plan: PlannedApply): ApplyResult {
+  return { ...pickOutcome(plan), applied: [], id, directory, state };
+}
+
+function pickOutcome({ conflicts, heldBack, refused }: PlannedApply): Omit<ApplyOutcome, "applied"> {
+  return { conflicts, heldBack, refused };
+}
+
+/** Joins the paths of an earlier apply of the set in part, whose rights are those to restore. */
+function joinApplied({ outcome }: StoredSet, applied: readonly AppliedPath[]): readonly AppliedPath[] {
+  const earlier = new Map(outcome?.applied.map((each) => [each.path, each]));
+  const now = applied.filter(({ path }) => !earlier.has(path));
+  return [...earlier.values(), ...now];
+}
+
+/**
+ * Runs work in a set's directory. Throws `WORKSPACE_INVALID` if another one is at its path, and `INPUT_INVALID` if an apply or undo is under
+ * way in it.
+ */
+export async function withDirectory<T>(
+  { directory, root }: StoredSet,
+  { archive }: ChangeSets,
+  work: (host: HostFolder) => Promise<T>,
+): Promise<T> {
+  const host = await openHostFolder(directory).catch((error: unknown) => {
+    throw elsewhere(directory, error);
+  });
+  try {
+    if (host.identity !== root) throw elsewhere(directory, undefined);
+    // What is half written would look like conflicts.
+    if ((await archive.journals()).some((journal) => journal.root === root)) throw underWay(directory);
+    return await work(host);
+  } finally {
+    host.close();
+  }
+}
+
+function elsewhere(directory: string, cause: unknown): BudgieError {
+  return new BudgieError(
+    "WORKSPACE_INVALID",
+    `"${directory}" is not the directory that the agent's copy was made of: it was removed, moved or replaced since. Nothing was written.`,
+    { cause },
+  );
+}

@@ -1,0 +1,191 @@
+import { geteuid } from "node:process";
+import { isGitName } from "@budgie/core/guard";
+import { forEachOf } from "@budgie/core/walk";
+import { checkTreePath } from "../host/check-tree-path.ts";
+import type { HostFolder } from "../host/host-folder.ts";
+import { readHostEntry, type HostEntry } from "../host/read-host-entry.ts";
+import { LARGEST_FILE_BYTES } from "../objects/object-store.ts";
+import type { AppliedPath, Unapplied } from "../sets/change-sets.ts";
+import type { Change, Side } from "../sets/change-set.ts";
+import { isSide } from "../sets/is-side.ts";
+import type { Step } from "./apply-plan.ts";
+import { STAGE_PREFIX } from "./stage-contents.ts";
+
+/** The steps that bring changes into a directory, and what stands in the way. */
+export type PlannedApply = {
+  readonly steps: readonly Step[];
+  /** The paths of the steps, and those that have their change already */
+  readonly applied: readonly AppliedPath[];
+  readonly conflicts: readonly Unapplied[];
+  readonly heldBack: readonly string[];
+  readonly refused: readonly Unapplied[];
+};
+
+export type PlanOptions = {
+  /** True to write guarded paths too */
+  readonly withGuarded: boolean;
+  /** Permission bits of entries that come back; default those of new ones */
+  readonly modes?: ReadonlyMap<string, number>;
+};
+
+/** Compares base, host and copy for each change. Writes nothing. */
+export async function planApply(
+  host: HostFolder,
+  changes: readonly Change[],
+  { modes = new Map(), withGuarded }: PlanOptions,
+): Promise<PlannedApply> {
+  const plan = createPlan();
+  const made = new Set<string>();
+  const looked = await lookAll(host, changes);
+  for (const change of changes) {
+    const { after, guard, path } = change;
+    const why = findRefusal(change);
+    if (why !== undefined) plan.refused.push({ path, why });
+    else if (guard === "person" && !withGuarded) plan.heldBack.push(path);
+    else {
+      const found = judgeLook(change, looked.get(path), made);
+      const conflict = "why" in found ? found.why : findConflict(change, found);
+      if (conflict !== undefined) plan.conflicts.push({ path, why: conflict });
+      else {
+        if (after?.kind === "folder") made.add(path);
+        plan.add(change, found as HostEntry, modes.get(path));
+      }
+    }
+  }
+  const { applied, conflicts, heldBack, refused, steps } = plan;
+  return { applied, conflicts, heldBack, refused, steps: toOrder(steps) };
+}
+
+function createPlan() {
+  const [steps, applied]: [Step[], AppliedPath[]] = [[], []];
+  const [conflicts, heldBack, refused]: [Unapplied[], string[], Unapplied[]] = [[], [], []];
+  return {
+    steps,
+    applied,
+    conflicts,
+    heldBack,
+    refused,
+    add(change: Change, found: HostEntry, mode: number | undefined): void {
+      const isDone = isSide(change.after, found);
+      const rights = "mode" in found ? { mode: found.mode } : {};
+      applied.push({ path: change.path, ...rights, ...(isDone ? { already: true } : {}) });
+      if (!isDone) steps.push(...toSteps(change, found, mode));
+    },
+  };
+}
+
+/** Returns why a change is never written. A stored set is checked again, since an older budgie may have stored it. */
+function findRefusal({ path, refused }: Change): string | undefined {
+  if (refused !== undefined) return refused;
+  if (path.split("/").some(isGitName)) return "it is of git's own folders";
+  if (path.startsWith(STAGE_PREFIX)) return "its name is one that budgie needs";
+  return checkTreePath(path);
+}
+
+type Looked = HostEntry | { readonly code: string };
+
+const AT_ONCE = 16;
+
+/** Reads the host's entries of all changes that may be written. */
+async function lookAll(host: HostFolder, changes: readonly Change[]): Promise<ReadonlyMap<string, Looked>> {
+  const looked = new Map<string, Looked>();
+  const writable = changes.filter((change) => findRefusal(change) === undefined);
+  await forEachOf(writable, AT_ONCE, async (change) => void looked.set(change.path, await look(host, change)));
+  return looked;
+}
+
+async function look(host: HostFolder, { after, before, path }: Change): Promise<Looked> {
+  // A file of another size need not be read.
+  const sizes = new Set([before, after].map((side) => (side?.kind === "file" ? side.size : undefined)));
+  try {
+    return await host.at(path, (place) => readHostEntry(place.path, (size) => sizes.has(size)));
+  } catch (error) {
+    return { code: String((error as NodeJS.ErrnoException).code) };
+  }
+}
+
+/** Returns the host's entry of a change, or why that cannot be written. */
+function judgeLook(
+  { after, before, path }: Change,
+  looked: Looked | undefined,
+  made: ReadonlySet<string>,
+): HostEntry | { readonly why: string } {
+  if (looked !== undefined && "kind" in looked) return looked;
+  const code = looked?.code ?? "";
+  // Its folder is made by this apply, or it went with its folder.
+  const isMissing = (before === undefined && made.has(toParent(path))) || (after === undefined && code === "ENOENT");
+  return isMissing ? { kind: "missing" } : { why: WHYS.get(code) ?? `it cannot be read (${code})` };
+}
+
+const WHYS: ReadonlyMap<string, string> = new Map([
+  ["ENOENT", "the folder that it is in is missing"],
+  ["ENOTDIR", "a folder on the way to it is a symlink, or no folder any more"],
+  ["ELOOP", "a folder on the way to it is a symlink"],
+  ["EXDEV", "it is on another file system than the directory"],
+]);
+
+function toParent(path: string): string {
+  return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+}
+
+function findConflict({ after, before }: Change, found: HostEntry): string | undefined {
+  if (isSide(after, found)) return undefined;
+  if (!isSide(before, found)) {
+    return before === undefined
+      ? "the directory has another one of this name"
+      : "it changed in the directory since the copy was made";
+  }
+  if (before?.kind === "file" && !before.kept && before.size > LARGEST_FILE_BYTES) {
+    return "its old content is too large to be kept for an undo";
+  }
+  return found.kind === "file" || found.kind === "link" ? findTie(found) : undefined;
+}
+
+/** Returns why a file of the host must not be replaced by another one. */
+function findTie(found: Extract<HostEntry, { kind: "file" | "link" }>): string | undefined {
+  if (found.links > 1) return "it has hard links, which would keep the old content";
+  if (found.uid !== geteuid?.()) return "it belongs to another user";
+  return found.kind === "file" && (found.mode & 0o200) === 0 ? "it is not writable" : undefined;
+}
+
+function toSteps({ after, before, path }: Change, found: HostEntry, mode: number | undefined): readonly Step[] {
+  const isReplaced = before !== undefined && after !== undefined && before.kind === after.kind;
+  const removal =
+    before === undefined || isReplaced ? [] : [toRemoval(path, before, { found, mustGo: after !== undefined })];
+  if (after === undefined) return removal;
+  if (after.kind === "folder") return [...removal, { op: "mkdir", path, ...(mode === undefined ? {} : { mode }) }];
+  return [
+    ...removal,
+    { op: "write", path, after, ...(isReplaced ? { before } : {}), ...chooseRights(after, found, mode) },
+  ];
+}
+
+type Removing = { readonly found: HostEntry; readonly mustGo: boolean };
+
+function toRemoval(path: string, before: Side, { found, mustGo }: Removing): Step {
+  if (before.kind !== "folder") return { op: "aside", path, before };
+  return { op: "rmdir", path, mode: "mode" in found ? found.mode : 0o755, mustGo };
+}
+
+/** Chooses the rights of a written file: the host's, with the execute bits of the copy, and no setuid or setgid bit. */
+function chooseRights(after: Side, found: HostEntry, known: number | undefined) {
+  if (after.kind !== "file") return {};
+  if (known !== undefined && found.kind !== "file") return { mode: known & 0o777 };
+  if (found.kind !== "file") return {};
+  const bits = (known ?? found.mode) & 0o777;
+  const isKept = ((bits & 0o111) !== 0) === after.executable;
+  const mode = isKept ? bits : after.executable ? bits | ((bits & 0o444) >> 2) : bits & ~0o111;
+  return { mode, gid: found.gid };
+}
+
+const ORDER = ["aside", "rmdir", "mkdir", "write"];
+
+/** Sorts steps: first what goes, the deepest folders first, then what comes, the highest folders first. */
+function toOrder(steps: readonly Step[]): readonly Step[] {
+  const depthOf = ({ path }: Step): number => path.split("/").length;
+  return steps.toSorted((a, b) => {
+    const order = ORDER.indexOf(a.op) - ORDER.indexOf(b.op);
+    if (order !== 0) return order;
+    return a.op === "rmdir" ? depthOf(b) - depthOf(a) : depthOf(a) - depthOf(b);
+  });
+}

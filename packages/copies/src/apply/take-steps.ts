@@ -1,0 +1,111 @@
+import { link, lstat, rename, rmdir } from "node:fs/promises";
+import { pathIn, type FolderHandle } from "@budgie/core/walk";
+import { syncFolder, type HostFolder, type HostPlace } from "../host/host-folder.ts";
+import { readHostEntry } from "../host/read-host-entry.ts";
+import type { Side } from "../sets/change-set.ts";
+import { isSide } from "../sets/is-side.ts";
+import { conflictError, toStageNames, type Step } from "./apply-plan.ts";
+
+/** Called before each call that changes the directory, with the call's name. Tests interrupt an apply by it. */
+export type OnStep = (name: string) => void | Promise<void>;
+
+export type Applying = {
+  readonly host: HostFolder;
+  readonly stage: FolderHandle;
+  readonly steps: readonly Step[];
+  readonly onStep: OnStep;
+};
+
+/**
+ * Writes the staged entries into the directory, one after another. Each old entry is moved aside and compared before the new one takes its
+ * name, and a name that is taken is never overwritten. Throws a conflict, or the error of the file system, and leaves the rest to a rollback.
+ */
+export async function takeSteps(applying: Applying): Promise<void> {
+  const { host, onStep, steps } = applying;
+  for (const [number, step] of steps.entries()) {
+    await host.at(step.path, (place) => takeStep(applying, { number, step, place }));
+  }
+  await onStep("verify");
+  // A program that had a file open may have written to it after it was moved.
+  for (const [number, step] of steps.entries()) {
+    if ("before" in step && step.before !== undefined) await verifyOld(applying, { number, step, before: step.before });
+  }
+  await onStep("sync");
+  const folders = new Map(steps.map(({ path }) => [path.slice(0, Math.max(path.lastIndexOf("/"), 0)), path]));
+  for (const path of folders.values()) {
+    // A folder that was removed needs no sync.
+    await host.at(path, ({ folder }) => syncFolder(folder)).catch(ignoreMissing);
+  }
+}
+
+type Taking = { readonly number: number; readonly step: Step; readonly place: HostPlace };
+
+async function takeStep(applying: Applying, taking: Taking): Promise<void> {
+  const { step } = taking;
+  switch (step.op) {
+    case "aside":
+      return moveAside(applying, taking, step.before);
+    case "rmdir":
+      return removeFolder(applying, taking);
+    case "mkdir":
+      return moveFolder(applying, taking);
+    case "write":
+      if (step.before !== undefined) await moveAside(applying, taking, step.before);
+      return linkFresh(applying, taking);
+  }
+}
+
+async function moveAside({ onStep, stage }: Applying, { number, place, step }: Taking, before: Side): Promise<void> {
+  const old = pathIn(stage, Buffer.from(toStageNames(number).old));
+  await onStep(`rename ${step.path}`);
+  await rename(place.path, old).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === "ENOENT" ? conflictError(step.path, "it was removed meanwhile") : error;
+  });
+  await onStep(`check ${step.path}`);
+  await verifyOld({ stage }, { number, step, before });
+}
+
+type Verifying = { readonly number: number; readonly step: Step; readonly before: Side };
+
+/** Throws unless an entry that was moved aside is the one that the copy was made from. */
+async function verifyOld({ stage }: Pick<Applying, "stage">, { before, number, step }: Verifying): Promise<void> {
+  const old = pathIn(stage, Buffer.from(toStageNames(number).old));
+  const found = await readHostEntry(old, () => true);
+  if (!isSide(before, found)) throw conflictError(step.path, "it was written meanwhile");
+  if ("links" in found && found.links > 1) throw conflictError(step.path, "it got a hard link meanwhile");
+}
+
+async function removeFolder({ onStep }: Applying, { place, step }: Taking): Promise<void> {
+  await onStep(`rmdir ${step.path}`);
+  await rmdir(place.path).catch((error: NodeJS.ErrnoException) => {
+    const isFull = error.code === "ENOTEMPTY" || error.code === "EEXIST";
+    if (!isFull && error.code !== "ENOENT") throw error;
+    // Files that the copy did not have, such as ignored ones, keep their folder.
+    if (isFull && step.op === "rmdir" && step.mustGo)
+      throw conflictError(step.path, "it has other files in the directory");
+  });
+}
+
+async function moveFolder({ onStep, stage }: Applying, { number, place, step }: Taking): Promise<void> {
+  await onStep(`mkdir ${step.path}`);
+  const isFree = await lstat(place.path).then(() => false, isMissing);
+  if (!isFree) throw conflictError(step.path, "another one was made meanwhile");
+  await rename(pathIn(stage, Buffer.from(toStageNames(number).fresh)), place.path);
+}
+
+async function linkFresh({ onStep, stage }: Applying, { number, place, step }: Taking): Promise<void> {
+  await onStep(`link ${step.path}`);
+  await link(pathIn(stage, Buffer.from(toStageNames(number).fresh)), place.path).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw error.code === "EEXIST" ? conflictError(step.path, "another one was made meanwhile") : error;
+    },
+  );
+}
+
+function isMissing(error: NodeJS.ErrnoException): boolean {
+  return error.code === "ENOENT";
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
+}

@@ -1,0 +1,81 @@
+import { createReadStream } from "node:fs";
+import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { isSessionId } from "@budgie/core";
+import type { CopyReport } from "@budgie/core/errors";
+import type { Manifest, TreeEntry } from "@budgie/core/copies";
+import { parseBoundedJson } from "@budgie/core/bounds";
+
+/** The directory as it was when a session's copy was made. */
+export type Base = {
+  readonly fillId: string;
+  readonly directory: string;
+  readonly report: Omit<CopyReport, "isReused">;
+  readonly manifest: Manifest;
+};
+
+/** The bases of all sessions of a state directory, each in a file. */
+export type BaseFiles = {
+  /** Saves the base of a copy once that is filled: without it, the copy is filled again */
+  readonly save: (sessionId: string, base: Base) => Promise<void>;
+  /** Resolves to `undefined` if there is none that can be read */
+  readonly load: (sessionId: string) => Promise<Base | undefined>;
+  /** Notes that it is used now */
+  readonly touch: (sessionId: string) => Promise<void>;
+  /** Removes those that were not used for some time */
+  readonly sweep: (olderThanMs: number) => Promise<void>;
+};
+
+/** Opens the folder of the bases, which need not exist. */
+export function openBaseFiles(folder: string): BaseFiles {
+  const pathOf = (sessionId: string): string => {
+    if (!isSessionId(sessionId)) throw new TypeError("A base belongs to a session.");
+    return join(folder, `${sessionId}.jsonl`);
+  };
+  return {
+    async save(sessionId, { manifest, ...facts }) {
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const draft = `${pathOf(sessionId)}.new`;
+      const file = await open(draft, "w", 0o600);
+      try {
+        await writeFile(file, toLines([facts, ...manifest.entries]));
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await rename(draft, pathOf(sessionId));
+    },
+    load: (sessionId) => read(pathOf(sessionId)).catch(() => undefined),
+    touch: (sessionId) => utimes(pathOf(sessionId), new Date(), new Date()).catch(() => undefined),
+    async sweep(olderThanMs) {
+      for (const name of await readdir(folder).catch(() => [])) {
+        const file = join(folder, name);
+        const found = await stat(file).catch(() => undefined);
+        if (found !== undefined && Date.now() - found.mtimeMs > olderThanMs) await rm(file, { force: true });
+      }
+    },
+  };
+}
+
+function* toLines(values: readonly unknown[]): Generator<string> {
+  for (const value of values) yield `${JSON.stringify(value)}\n`;
+}
+
+// An entry has few values; the facts name some paths for each reason.
+const LINE_BOUNDS = { values: 10_000, depth: 20 };
+
+async function read(path: string): Promise<Base> {
+  const input = createReadStream(path);
+  const lines = createInterface({ input, crlfDelay: Infinity });
+  let facts: Omit<Base, "manifest"> | undefined;
+  const entries: TreeEntry[] = [];
+  for await (const line of lines) {
+    // budgie's own file, in a folder that only its user reads.
+    const value = parseBoundedJson(line, LINE_BOUNDS);
+    if (facts === undefined) facts = value as Omit<Base, "manifest">;
+    else entries.push(value as TreeEntry);
+  }
+  if (facts === undefined) throw new Error("The file is empty.");
+  return { ...facts, manifest: { entries } };
+}

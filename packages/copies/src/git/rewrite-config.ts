@@ -1,0 +1,71 @@
+import { readSettings, type ConfigSetting } from "./read-settings.ts";
+
+/**
+ * Writes the configuration of a copy's git from that of a repository: only settings that run no program and name no path of the host, and
+ * addresses without what may log in there.
+ */
+export function rewriteConfig(config: string): string {
+  const lines = readSettings(config).flatMap((setting) => rewriteSetting(setting) ?? []);
+  return [...lines, ...ADDED].join("");
+}
+
+// The inode and the parts of seconds of a copied file differ from those in the index.
+const ADDED = ["[core]\n\tcheckStat = minimal\n", "[core]\n\ttrustctime = false\n", "[core]\n\tbare = false\n"];
+
+const PLAIN: ReadonlySet<string> = new Set([
+  "core.repositoryformatversion",
+  "core.filemode",
+  "core.ignorecase",
+  "core.precomposeunicode",
+  "core.symlinks",
+  "core.autocrlf",
+  "core.eol",
+  "core.safecrlf",
+  "core.sparsecheckout",
+  "core.sparsecheckoutcone",
+  "core.logallrefupdates",
+  "core.quotepath",
+  "extensions.objectformat",
+  "extensions.compatobjectformat",
+  "user.name",
+  "user.email",
+  "init.defaultbranch",
+]);
+const OF_NAMED: ReadonlySet<string> = new Set([
+  "remote.url",
+  "remote.fetch",
+  "branch.remote",
+  "branch.merge",
+  "branch.rebase",
+]);
+const LONGEST = 4096;
+
+function rewriteSetting({ name, section, subsection, value }: ConfigSetting): string | undefined {
+  const isKnown = (subsection === undefined ? PLAIN : OF_NAMED).has(`${section}.${name}`);
+  const shown = section === "remote" && name === "url" ? withoutLogin(value) : value;
+  if (!isKnown || shown === undefined || ![shown, subsection ?? ""].every(isPlain)) return undefined;
+  const header = subsection === undefined ? `[${section}]` : `[${section} ${quote(subsection)}]`;
+  return `${header}\n\t${name} = ${quote(shown)}\n`;
+}
+
+function isPlain(text: string): boolean {
+  return text.length <= LONGEST && !/\p{Cc}/u.test(text);
+}
+
+function quote(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&")}"`;
+}
+
+/** Removes user, password, query and fragment of an address; `undefined` for a path of the host. */
+function withoutLogin(address: string): string | undefined {
+  if (!address.includes("://")) return SCP.test(address) ? address : undefined;
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url === undefined || !NETWORK.has(url.protocol)) return undefined;
+  // Over SSH the name is part of the address, and no secret.
+  const user = url.protocol === "ssh:" && url.username !== "" ? `${url.username}@` : "";
+  return `${url.protocol}//${user}${url.host}${url.pathname}`;
+}
+
+const NETWORK: ReadonlySet<string> = new Set(["http:", "https:", "ssh:", "git:"]);
+// As in git@example.com:team/project.git, where the name is part of the address.
+const SCP = /^(?:[\w.-]+@)?[\w.-]+:(?!\/\/)[^\s]+$/;

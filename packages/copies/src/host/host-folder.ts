@@ -1,0 +1,53 @@
+import { constants, fstatSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { closeFolder, openChildFolder, openRootFolder, pathIn, type FolderHandle } from "@budgie/core/walk";
+
+/** A directory of the host, held open: everything is reached through descriptors, and never through a symlink. */
+export type HostFolder = {
+  /** Device and inode, which tell the directory from another one at its path */
+  readonly identity: string;
+  /** Its device; what is mounted in it has another one */
+  readonly device: bigint;
+  /** Runs work in the folder of a path, with the path's last name. Rejects if a folder on the way is missing or a symlink */
+  readonly at: <T>(path: string, work: (place: HostPlace) => Promise<T>) => Promise<T>;
+  readonly close: () => void;
+};
+
+/** A name in an open folder. */
+export type HostPlace = { readonly folder: FolderHandle; readonly name: Buffer; readonly path: Buffer };
+
+/** Opens a directory by its real path. */
+export async function openHostFolder(directory: string): Promise<HostFolder> {
+  const root = await openRootFolder(directory);
+  const { dev, ino } = fstatSync(root.fd, { bigint: true });
+  return {
+    identity: `${dev}:${ino}`,
+    device: dev,
+    async at(path, work) {
+      const names = path.split("/").map((name) => Buffer.from(name));
+      const name = names.pop() ?? Buffer.alloc(0);
+      const opened: FolderHandle[] = [];
+      try {
+        for (const step of names) opened.push(await openChildFolder(opened.at(-1) ?? root, step));
+        const folder = opened.at(-1) ?? root;
+        if (fstatSync(folder.fd, { bigint: true }).dev !== dev) {
+          throw Object.assign(new Error(`"${path}" is on another file system.`), { code: "EXDEV" });
+        }
+        return await work({ folder, name, path: pathIn(folder, name) });
+      } finally {
+        opened.forEach(closeFolder);
+      }
+    },
+    close: () => closeFolder(root),
+  };
+}
+
+/** Writes a folder's entries to the disk. Rejects if the disk fails. */
+export async function syncFolder({ at }: FolderHandle): Promise<void> {
+  const folder = await open(at, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

@@ -1,0 +1,32 @@
+const NAMES: ReadonlySet<string> = new Set([
+  ".netrc",
+  "_netrc",
+  ".pgpass",
+  ".git-credentials",
+  ".npmrc",
+  ".pypirc",
+  ".htpasswd",
+  ".vault-token",
+  "credentials.json",
+  "service-account.json",
+  "id_rsa",
+  "id_dsa",
+  "id_ecdsa",
+  "id_ed25519",
+  "id_ecdsa_sk",
+  "id_ed25519_sk",
+  "terraform.tfstate",
+  "terraform.tfstate.backup",
+]);
+const ENDINGS = [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx", ".tfstate", ".tfvars", ".asc"];
+// Examples of settings are for everyone to read.
+const EXAMPLES = [".example", ".sample", ".template", ".dist"];
+
+/** Returns true for the name of a file that often holds a secret, such as `.env.local`, `server.pem` or `terraform.tfstate`. */
+export function isSecretName(name: string): boolean {
+  const lower = name.toLowerCase();
+  if (lower === ".env" || lower.startsWith(".env.") || lower.startsWith(".envrc")) {
+    return !EXAMPLES.some((ending) => lower.endsWith(ending));
+  }
+  return NAMES.has(lower) || ENDINGS.some((ending) => lower.endsWith(ending)) || lower.includes(".tfstate.");
+}

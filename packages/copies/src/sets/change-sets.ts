@@ -1,0 +1,168 @@
+import { randomBytes } from "node:crypto";
+import { BudgieError } from "@budgie/core";
+import type { Manifest } from "@budgie/core/copies";
+import { createChangeArchive, type ChangeArchive, type ChangeRecord } from "@budgie/store";
+import { createObjectStore, type ObjectStore } from "../objects/object-store.ts";
+import { advanceBase } from "./advance-base.ts";
+import type { ChangeSet, Side } from "./change-set.ts";
+import { collectChangeSet, type CollectOptions } from "./collect-change-set.ts";
+
+/** A change set with its state. */
+export type StoredSet = Omit<ChangeRecord, "content" | "outcome"> & {
+  readonly set: ChangeSet;
+  readonly outcome: ApplyOutcome | undefined;
+};
+
+/** The paths that an apply wrote, and those that it did not. */
+export type ApplyOutcome = {
+  readonly applied: readonly AppliedPath[];
+  readonly conflicts: readonly Unapplied[];
+  /** Guarded paths, which only a person applies */
+  readonly heldBack: readonly string[];
+  /** Changes that cannot be applied at all */
+  readonly refused: readonly Unapplied[];
+};
+
+export type AppliedPath = {
+  readonly path: string;
+  /** The permission bits that the entry had before; left out for a new one */
+  readonly mode?: number;
+  /** True if the directory had the change already, so that undo leaves it */
+  readonly already?: true;
+};
+
+export type Unapplied = { readonly path: string; readonly why: string };
+
+/** The limits of stored change sets, beyond which the oldest are removed. */
+export type KeepChanges = { readonly maxAgeMs: number; readonly maxBytes: number };
+
+export const DEFAULT_KEEP_CHANGES: KeepChanges = { maxAgeMs: 7 * 24 * 60 * 60 * 1000, maxBytes: 1024 ** 3 };
+
+/** The change sets of a state directory. */
+export type ChangeSets = {
+  readonly archive: ChangeArchive;
+  readonly objects: ObjectStore;
+  /** Collects and stores the changes of a copy since what was applied of it; `undefined` if there are none. Removes expired sets */
+  readonly collect: (options: Omit<CollectOptions, "objects">) => Promise<StoredSet | undefined>;
+  /** Lists all sets, the newest first */
+  readonly list: () => Promise<readonly StoredSet[]>;
+  /** Finds the set whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
+  readonly find: (id: string) => Promise<StoredSet>;
+  /** Marks a pending set as discarded; its contents go. Throws `INPUT_INVALID` for one that is applied */
+  readonly discard: (id: string) => Promise<StoredSet>;
+  readonly close: () => void;
+};
+
+type ChangeSetsOptions = { readonly stateDir: string; readonly keep?: KeepChanges };
+
+/** Opens the change sets of a state directory. Creates nothing before the first is collected. */
+export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: ChangeSetsOptions): ChangeSets {
+  const archive = createChangeArchive({ stateDir });
+  const objects = createObjectStore({ stateDir });
+
+  async function list(): Promise<readonly StoredSet[]> {
+    return (await archive.list()).map(toStored);
+  }
+
+  async function find(id: string): Promise<StoredSet> {
+    return toStored(await archive.find(id));
+  }
+
+  async function advance(sessionId: string, base: Manifest): Promise<Manifest> {
+    const ofSession = (await list()).filter((stored) => stored.sessionId === sessionId).toReversed();
+    return ofSession
+      .filter(({ state }) => state !== "undone")
+      .reduce((at, { outcome, set }) => {
+        const paths = new Set(outcome?.applied.map(({ path }) => path));
+        return paths.size === 0
+          ? at
+          : advanceBase(
+              at,
+              set.changes.filter(({ path }) => paths.has(path)),
+            );
+      }, base);
+  }
+
+  /** Marks what a session had pending as replaced, since its copy has no changes any more. */
+  async function replaceAll(sessionId: string): Promise<void> {
+    for (const stored of await list()) {
+      if (stored.sessionId === sessionId && isOpen(stored)) await archive.update(stored.id, "replaced");
+    }
+  }
+
+  async function expire(): Promise<void> {
+    const all = await list();
+    const busy = new Set((await archive.journals()).map(({ changeId }) => changeId));
+    const expired = findExpired(all, keep).filter(({ id }) => !busy.has(id));
+    await archive.remove(expired.map(({ id }) => id));
+    const kept = all.filter((stored) => !expired.includes(stored) && stored.state !== "discarded");
+    const needed = new Set(kept.flatMap(listDigests));
+    await objects.prune((digest) => needed.has(digest));
+  }
+
+  return {
+    archive,
+    objects,
+    list,
+    find,
+    async collect(options) {
+      const base = await advance(options.sessionId, options.base);
+      const { bytes, set } = await collectChangeSet({ ...options, base, objects });
+      const isEmpty = set.changes.length + set.omitted + set.gitPaths === 0;
+      if (isEmpty) await replaceAll(set.sessionId);
+      else {
+        const { agent, createdMs, directory, id, root, sessionId } = set;
+        const token = randomBytes(12).toString("base64url");
+        await archive.save({ id, sessionId, agent, directory, root, createdMs, bytes, token, content: set });
+      }
+      await expire();
+      return isEmpty ? undefined : find(set.id);
+    },
+    async discard(id) {
+      const stored = await find(id);
+      if (!isOpen(stored) && stored.state !== "discarded") throw notOpen(stored);
+      await archive.update(stored.id, "discarded");
+      return { ...stored, state: "discarded" };
+    },
+    close: archive.close,
+  };
+}
+
+/** Returns true if changes of a set may still be applied. */
+export function isOpen({ state }: Pick<StoredSet, "state">): boolean {
+  return state === "pending" || state === "partly";
+}
+
+/** Returns the error for a set of which nothing may be applied or discarded any more. */
+export function notOpen({ id, state }: Pick<StoredSet, "id" | "state">): BudgieError {
+  const next = state === "replaced" ? " A later turn of its session has a newer one: look at that." : "";
+  return new BudgieError("INPUT_INVALID", `The change set "${id.slice(0, 8)}" is ${state}.${next}`);
+}
+
+function toStored({ content, outcome, ...record }: ChangeRecord): StoredSet {
+  return { ...record, set: content as ChangeSet, outcome: outcome as ApplyOutcome | undefined };
+}
+
+/** Finds the sets that are too old, and the oldest of those that take too much room. */
+function findExpired(all: readonly StoredSet[], { maxAgeMs, maxBytes }: KeepChanges): readonly StoredSet[] {
+  let bytes = 0;
+  return all.filter((stored, index) => {
+    if (Date.now() - stored.createdMs > maxAgeMs) return true;
+    bytes += stored.bytes;
+    // The newest stays, however large it is.
+    return bytes > maxBytes && index > 0;
+  });
+}
+
+/** Lists the objects that a set needs: to be shown and applied, and to be undone. */
+function listDigests({ outcome, set }: StoredSet): readonly string[] {
+  const applied = new Set(outcome?.applied.map(({ path }) => path));
+  return set.changes.flatMap(({ after, before, path }) => [
+    ...toDigests(after, false),
+    ...toDigests(before, applied.has(path)),
+  ]);
+}
+
+function toDigests(side: Side | undefined, isMoved: boolean): readonly string[] {
+  return side?.kind === "file" && (side.kept || isMoved) && side.digest !== undefined ? [side.digest] : [];
+}

@@ -1,0 +1,207 @@
+import { BudgieError } from "@budgie/core";
+import type { FoundEntry, Manifest, TreeEntry } from "@budgie/core/copies";
+import { isGitName } from "@budgie/core/guard";
+import { checkTreePath, isUtf8 } from "../host/check-tree-path.ts";
+import type { ObjectStore } from "../objects/object-store.ts";
+import { hashContent } from "./hash-content.ts";
+import type { Change, Side } from "./change-set.ts";
+import type { SetBounds } from "./set-bounds.ts";
+
+/** The differences that reading a copy finds. */
+export type CopyReading = {
+  readonly changes: readonly Change[];
+  readonly gitPaths: number;
+  readonly omitted: number;
+  /** The folders that git takes for repositories, whatever their names */
+  readonly isRepository: (folder: string) => boolean;
+  readonly isLink: (path: string) => boolean;
+  /** The size of the stored contents */
+  readonly bytes: number;
+};
+
+type Reading = { readonly base: Manifest; readonly objects: ObjectStore; readonly bounds: SetBounds };
+
+/**
+ * Compares a copy with its base while it is read, and stores the contents of changed files. An agent wrote the copy: a path that is no path
+ * of the host, is there twice, or lies in what is no folder is listed as refused.
+ */
+export async function readCopy(
+  copy: AsyncIterable<FoundEntry>,
+  { base, bounds, objects }: Reading,
+): Promise<CopyReading> {
+  const ofBase = new Map(base.entries.flatMap((entry) => (isGits(entry.path) ? [] : [[entry.path, entry]])));
+  const kinds = new Map<string, string>();
+  const marks = createMarks();
+  const found = createFound(bounds.changes);
+  const left = { bytes: bounds.bytes };
+
+  /** Reads an entry, whose path is not trusted. */
+  async function read({ content, entry }: FoundEntry): Promise<Change | undefined> {
+    const { kind, path } = entry;
+    const refused = checkTreePath(path) ?? findTwist(path, kinds);
+    if (refused !== undefined) return { path, refused };
+    kinds.set(path, kind);
+    if (isGits(path)) return undefined;
+    marks.add(path);
+    return compareEntry({ entry, content }, ofBase.get(path), { objects, left, bounds });
+  }
+
+  let entries = 0;
+  for await (const { content, entry } of copy) {
+    entries += 1;
+    if (entries > bounds.entries) throw tooMany(bounds.entries);
+    // A stream that is destroyed may fail later, when nobody reads it.
+    content?.on("error", () => undefined);
+    try {
+      found.add(await read({ content, entry }));
+    } finally {
+      content?.destroy();
+    }
+  }
+  for (const [path, entry] of ofBase) if (!kinds.has(path)) found.add({ path, before: toSide(entry) });
+  const known = new Set(base.entries.map(({ path }) => path));
+  return {
+    changes: found.list(),
+    gitPaths: [...kinds.keys()].filter((path) => isGits(path) && !known.has(path)).length,
+    omitted: found.countOmitted(),
+    isRepository: (folder) => marks.isRepository(folder),
+    isLink: (path) => kinds.get(path) === "link",
+    bytes: bounds.bytes - left.bytes,
+  };
+}
+
+/** Creates the list of changes, by path: an entry that is there twice takes the place of the first. */
+function createFound(most: number) {
+  const changes = new Map<string, Change>();
+  let omitted = 0;
+  return {
+    add(change: Change | undefined): void {
+      if (change === undefined) return;
+      if (changes.size < most || changes.has(change.path)) changes.set(change.path, change);
+      else omitted += 1;
+    },
+    list: () => [...changes.values()],
+    countOmitted: () => omitted,
+  };
+}
+
+function isGits(path: string): boolean {
+  return path.split("/").some(isGitName);
+}
+
+function tooMany(most: number): BudgieError {
+  return new BudgieError(
+    "WORKSPACE_INVALID",
+    `The copy has more than ${most} entries, so its changes cannot be collected. Have the agent remove what it made.`,
+  );
+}
+
+/** Returns why a path cannot stand at this place of a listing. */
+function findTwist(path: string, kinds: ReadonlyMap<string, string>): string | undefined {
+  if (kinds.has(path)) return "it is there twice";
+  const slash = path.lastIndexOf("/");
+  return slash === -1 || kinds.get(path.slice(0, slash)) === "folder" ? undefined : "it lies in what is no folder";
+}
+
+type Comparing = {
+  readonly objects: ObjectStore;
+  readonly bounds: SetBounds;
+  readonly left: { bytes: number };
+};
+
+async function compareEntry(
+  { content, entry }: FoundEntry,
+  base: TreeEntry | undefined,
+  comparing: Comparing,
+): Promise<Change | undefined> {
+  const { path } = entry;
+  const before = base === undefined ? {} : { before: toSide(base) };
+  if (entry.kind === "other") return { path, ...before, refused: "it is neither file, folder nor symlink" };
+  if (entry.kind === "folder") {
+    return base?.kind === "folder" ? undefined : { path, ...before, after: { kind: "folder" } };
+  }
+  if (entry.kind === "link") return compareLink({ path, target: entry.target }, base);
+  const after = await readFile({ content, size: entry.size, mode: entry.mode }, base, comparing);
+  if (after === undefined) return undefined;
+  const notes = (entry.mode & 0o7000) === 0 ? {} : { notes: ["its setuid, setgid or sticky bit is not applied"] };
+  const refused = after.kept ? {} : { refused: "its content is not kept, since it or the set is too large" };
+  return { path, ...before, after, ...notes, ...refused };
+}
+
+function compareLink(link: { readonly path: string; readonly target: string }, base: TreeEntry | undefined) {
+  const { path, target } = link;
+  if (base?.kind === "link" && base.target === target) return undefined;
+  const before = base === undefined ? {} : { before: toSide(base) };
+  const isSound = target !== "" && Buffer.byteLength(target) < 4096 && isUtf8(target) && !target.includes("\0");
+  const refused = isSound ? {} : { refused: "its target is not a path in UTF-8" };
+  return { path, ...before, after: { kind: "link", target: target.slice(0, 4096) }, ...refused } as const;
+}
+
+type FoundFile = { readonly content: FoundEntry["content"]; readonly size: number; readonly mode: number };
+type FileSide = Extract<Side, { kind: "file" }>;
+
+/** Reads a file of the copy, and stores it if it differs from the base; `undefined` if it is the same. */
+async function readFile(
+  { content, mode, size }: FoundFile,
+  base: TreeEntry | undefined,
+  { bounds, left, objects }: Comparing,
+): Promise<FileSide | undefined> {
+  const unread = { kind: "file", executable: (mode & 0o111) !== 0, size, kept: false } as const;
+  if (content === undefined) return unread;
+  const room = Math.min(bounds.fileBytes, left.bytes);
+  if (size > room) return hashOnly(unread, content, base);
+  const staged = await objects.stage(content, room);
+  // More than it said that it has.
+  if (staged === undefined) return unread;
+  const side = { ...unread, size: staged.size, digest: staged.digest, kept: true };
+  if (isSameFile(side, base)) {
+    await staged.discard();
+    return undefined;
+  }
+  await staged.keep();
+  left.bytes -= staged.size;
+  return side;
+}
+
+/** Hashes a file that is not kept. Only one of the base's size can be the base's. */
+async function hashOnly(
+  unread: FileSide,
+  content: AsyncIterable<Uint8Array>,
+  base: TreeEntry | undefined,
+): Promise<FileSide | undefined> {
+  if (base?.kind !== "file" || base.size !== unread.size) return unread;
+  const digest = await hashContent(content, base.size);
+  if (digest === undefined) return unread;
+  const side = { ...unread, digest };
+  return isSameFile(side, base) ? undefined : side;
+}
+
+function isSameFile({ digest, executable }: FileSide, base: TreeEntry | undefined): boolean {
+  return base?.kind === "file" && base.digest === digest && ((base.mode & 0o111) !== 0) === executable;
+}
+
+function toSide(entry: TreeEntry): Side {
+  if (entry.kind === "folder") return { kind: "folder" };
+  if (entry.kind === "link") return { kind: "link", target: entry.target };
+  const { digest, mode, size } = entry;
+  return { kind: "file", executable: (mode & 0o111) !== 0, size, digest, kept: false };
+}
+
+/** Creates a search for folders with the names by which git recognises a repository. */
+function createMarks() {
+  const found = new Map<string, Set<string>>();
+  return {
+    add(path: string): void {
+      const slash = path.lastIndexOf("/");
+      const name = path.slice(slash + 1);
+      if (name !== "HEAD" && name !== "objects" && name !== "refs" && name !== "commondir") return;
+      const folder = slash === -1 ? "" : path.slice(0, slash);
+      const names = found.get(folder) ?? new Set();
+      found.set(folder, names.add(name));
+    },
+    isRepository(folder: string): boolean {
+      const names = found.get(folder);
+      return names !== undefined && names.has("HEAD") && (names.has("commondir") || names.has("objects"));
+    },
+  };
+}

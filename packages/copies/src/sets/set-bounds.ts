@@ -1,0 +1,20 @@
+import { LARGEST_FILE_BYTES } from "../objects/object-store.ts";
+
+/** The most that is read and kept of a copy. */
+export type SetBounds = {
+  /** Entries of the copy, beyond which nothing is collected */
+  readonly entries: number;
+  /** Changes of a set, beyond which they are only counted */
+  readonly changes: number;
+  /** Contents of a set, beyond which they are not kept */
+  readonly bytes: number;
+  /** Content of a file */
+  readonly fileBytes: number;
+};
+
+export const SET_BOUNDS: SetBounds = {
+  entries: 500_000,
+  changes: 20_000,
+  bytes: 256 * 1024 * 1024,
+  fileBytes: LARGEST_FILE_BYTES,
+};

@@ -1,0 +1,213 @@
+import { chmodSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { undoChanges } from "@budgie/copies/apply";
+import { applyIn, createWorld, readTree, SESSION, showTree, writeFiles, type World } from "../helpers/create-world.ts";
+
+const FILES = { "a.txt": "one\n", "b/c.txt": "two\n", "b/d.txt": "three\n", "gone.txt": "old\n" };
+
+/** Changes, adds and removes files in the copy. */
+function changeCopy({ copy }: World): void {
+  writeFiles(copy, { "a.txt": "ONE\n", "new/deep/e.txt": "five\n" });
+  rmSync(join(copy, "gone.txt"));
+}
+
+const CHANGED = {
+  "a.txt": "ONE\n",
+  "b/": "",
+  "b/c.txt": "two\n",
+  "b/d.txt": "three\n",
+  "new/": "",
+  "new/deep/": "",
+  "new/deep/e.txt": "five\n",
+};
+
+describe("an apply", () => {
+  it("writes what the agent changed, added and removed, and undo takes it back with its rights", async () => {
+    const world = createWorld(FILES);
+    chmodSync(join(world.directory, "gone.txt"), 0o600);
+    chmodSync(join(world.directory, "a.txt"), 0o640);
+    changeCopy(world);
+    const { id } = await world.collect();
+
+    expect(await applyIn(world, id)).toMatchObject({ state: "applied", conflicts: [] });
+    expect(showTree(world.directory)).toEqual(CHANGED);
+    expect(statSync(join(world.directory, "a.txt")).mode & 0o7777).toBe(0o640);
+
+    expect(await undoChanges({ sets: world.sets, owner: world.owner, id })).toMatchObject({ state: "undone" });
+    expect(showTree(world.directory)).toEqual({ ...FILES, "b/": "" });
+    expect(statSync(join(world.directory, "gone.txt")).mode & 0o7777).toBe(0o600);
+    expect(statSync(join(world.directory, "a.txt")).mode & 0o7777).toBe(0o640);
+  });
+
+  it("of a set that is applied already is refused, as is one that a later turn replaced", async () => {
+    const world = createWorld(FILES);
+    changeCopy(world);
+    const { id: old } = await world.collect();
+    writeFiles(world.copy, { "a.txt": "UNO\n" });
+    const { id } = await world.collect();
+
+    await expect(applyIn(world, old)).rejects.toMatchObject({
+      code: "INPUT_INVALID",
+      message: expect.stringContaining("is replaced"),
+    });
+    await applyIn(world, id);
+    await expect(applyIn(world, id)).rejects.toMatchObject({
+      code: "INPUT_INVALID",
+      message: expect.stringContaining("is applied"),
+    });
+    expect(showTree(world.directory)).toEqual({ ...CHANGED, "a.txt": "UNO\n" });
+  });
+
+  it("counts as the base of what the session changes next", async () => {
+    const world = createWorld(FILES);
+    changeCopy(world);
+    await applyIn(world, (await world.collect()).id);
+    writeFiles(world.copy, { "b/c.txt": "TWO\n" });
+
+    const next = await world.collect();
+
+    expect(next.set.changes.map(({ path }) => path)).toEqual(["b/c.txt"]);
+  });
+
+  it("writes nothing if one file changed in the directory, unless conflicts are skipped", async () => {
+    const world = createWorld(FILES);
+    changeCopy(world);
+    const { id } = await world.collect();
+    writeFileSync(join(world.directory, "a.txt"), "mine\n");
+
+    const stopped = await applyIn(world, id);
+    expect(stopped).toMatchObject({ state: "pending", applied: [], conflicts: [{ path: "a.txt" }] });
+    expect(showTree(world.directory)).toEqual({ ...FILES, "b/": "", "a.txt": "mine\n" });
+
+    const skipped = await applyIn(world, id, { onConflict: "skip" });
+    expect(skipped.state).toBe("partly");
+    expect(showTree(world.directory)).toEqual({ ...CHANGED, "a.txt": "mine\n" });
+  });
+
+  it("counts a file that has the agent's content already as done, and undo leaves it", async () => {
+    const world = createWorld(FILES);
+    changeCopy(world);
+    const { id } = await world.collect();
+    writeFileSync(join(world.directory, "a.txt"), "ONE\n");
+
+    expect(await applyIn(world, id)).toMatchObject({ state: "applied" });
+    await undoChanges({ sets: world.sets, owner: world.owner, id });
+
+    expect(showTree(world.directory)).toEqual({ ...FILES, "b/": "", "a.txt": "ONE\n" });
+  });
+
+  it("gives a file the copy's execute bits and no setuid bit", async () => {
+    const world = createWorld({ "run.sh": "echo\n", "old.sh": "echo\n" });
+    chmodSync(join(world.copy, "run.sh"), 0o4755);
+    writeFileSync(join(world.copy, "new.sh"), "echo\n");
+    chmodSync(join(world.copy, "new.sh"), 0o6755);
+    const { id, set } = await world.collect();
+
+    await applyIn(world, id);
+
+    const modeOf = (name: string): number => statSync(join(world.directory, name)).mode & 0o7777;
+    expect([modeOf("run.sh") & 0o7100, modeOf("new.sh") & 0o7100, modeOf("old.sh") & 0o100]).toEqual([0o100, 0o100, 0]);
+    expect(set.changes.map(({ notes }) => notes)).toEqual([
+      [expect.stringContaining("setuid")],
+      [expect.stringContaining("setuid")],
+    ]);
+  });
+
+  it("changes kinds: a file becomes a folder, a folder a link, a link a file", async () => {
+    const world = createWorld({ x: "file\n", "y/z.txt": "in y\n", "target.txt": "t\n" });
+    symlinkSync("target.txt", join(world.directory, "l"));
+    const before = { ...showTree(world.directory) };
+    const again = {
+      ...world,
+      base: { entries: [...world.base.entries, { path: "l", kind: "link", target: "target.txt" } as const] },
+    };
+    rmSync(join(world.copy, "x"));
+    writeFiles(world.copy, { "x/in.txt": "in x\n", l: "a file\n" });
+    rmSync(join(world.copy, "y"), { recursive: true });
+    symlinkSync("target.txt", join(world.copy, "y"));
+    const base = { entries: again.base.entries.toSorted((a, b) => (a.path < b.path ? -1 : 1)) };
+    const stored = await world.sets.collect({
+      base,
+      copy: readTree(world.copy),
+      sessionId: SESSION,
+      agent: "worker",
+      directory: world.directory,
+    });
+    const id = stored?.id ?? "";
+
+    expect(await applyIn(world, id)).toMatchObject({ state: "applied", conflicts: [] });
+    expect(showTree(world.directory)).toEqual({
+      l: "a file\n",
+      "target.txt": "t\n",
+      "x/": "",
+      "x/in.txt": "in x\n",
+      y: "-> target.txt",
+    });
+
+    await undoChanges({ sets: world.sets, owner: world.owner, id });
+    expect(showTree(world.directory)).toEqual(before);
+  });
+
+  it("keeps a folder that has files which the copy did not have", async () => {
+    const world = createWorld({ "b/c.txt": "two\n" });
+    writeFiles(world.directory, { "b/ignored.log": "log\n" });
+    rmSync(join(world.copy, "b"), { recursive: true });
+    const { id } = await world.collect();
+
+    await applyIn(world, id);
+
+    expect(showTree(world.directory)).toEqual({ "b/": "", "b/ignored.log": "log\n" });
+  });
+
+  it("renames a file in case only", async () => {
+    const world = createWorld({ "Readme.md": "hello\n" });
+    renameSync(join(world.copy, "Readme.md"), join(world.copy, "README.md"));
+    const { id, set } = await world.collect();
+
+    await applyIn(world, id);
+
+    expect(showTree(world.directory)).toEqual({ "README.md": "hello\n" });
+    expect(set.changes.flatMap(({ notes = [] }) => notes)).toEqual(Array(2).fill(expect.stringContaining("case only")));
+  });
+
+  it("holds guarded paths back, and writes them for a person, with the rest of the set", async () => {
+    const world = createWorld(FILES);
+    changeCopy(world);
+    writeFiles(world.copy, {
+      ".husky/pre-push": "curl evil\n",
+      "AGENTS.md": "obey\n",
+      "package.json": '{"scripts":{"test":"x"}}',
+    });
+    symlinkSync("/etc/passwd", join(world.copy, "out"));
+    const { id } = await world.collect();
+
+    const first = await applyIn(world, id);
+    expect(first).toMatchObject({
+      state: "partly",
+      heldBack: [".husky", ".husky/pre-push", "AGENTS.md", "out", "package.json"],
+    });
+    expect(showTree(world.directory)).toEqual(CHANGED);
+
+    expect(await applyIn(world, id, { withGuarded: true })).toMatchObject({ state: "applied" });
+    expect(showTree(world.directory)).toMatchObject({ ".husky/pre-push": "curl evil\n", out: "-> /etc/passwd" });
+    await undoChanges({ sets: world.sets, owner: world.owner, id });
+    expect(showTree(world.directory)).toEqual({ ...FILES, "b/": "" });
+  });
+
+  it("is refused in another directory at the same path", async () => {
+    const world = createWorld(FILES);
+    changeCopy(world);
+    const { id } = await world.collect();
+    renameSync(world.directory, `${world.directory}-moved`);
+    await expect(applyIn(world, id)).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
+    mkdirSync(world.directory);
+    writeFiles(world.directory, FILES);
+    await expect(applyIn(world, id)).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
+    rmSync(world.directory, { recursive: true });
+    symlinkSync(`${world.directory}-moved`, world.directory);
+
+    await expect(applyIn(world, id)).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
+    expect(showTree(`${world.directory}-moved`)).toEqual({ ...FILES, "b/": "" });
+  });
+});

@@ -1,0 +1,58 @@
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { applyIn, createWorld, readTree, showTree, writeFiles, type World } from "../helpers/create-world.ts";
+
+const FILES = { "a.txt": "one\n", "b/c.txt": "two\n" };
+
+describe("stored sets", () => {
+  const DAY_MS = 24 * 60 * 60 * 1000;
+
+  it("expire by age and size, the oldest first, and their contents with them", async () => {
+    const world = createWorld(FILES, { maxAgeMs: 7 * DAY_MS, maxBytes: 10 });
+    const collect = (sessionId: string) => {
+      const { base, copy, directory, sets } = world;
+      return sets.collect({ base, copy: readTree(copy), sessionId, agent: "worker", directory });
+    };
+    writeFiles(world.copy, { "a.txt": "ONE\n" });
+    const first = await collect("s1");
+    for (const name of readdirSync(join(world.stateDir, "objects")))
+      utimesSync(join(world.stateDir, "objects", name), 0, 0);
+    writeFiles(world.copy, { "a.txt": "TWO\n" });
+    const second = await collect("s2");
+
+    expect((await world.sets.list()).map(({ id }) => id)).toEqual([second?.id]);
+    expect(await world.sets.objects.read(toDigest(first))).toBeUndefined();
+    expect((await world.sets.objects.read(toDigest(second)))?.toString()).toBe("TWO\n");
+  });
+
+  function toDigest(stored: Awaited<ReturnType<World["collect"]>> | undefined): string {
+    const after = stored?.set.changes[0]?.after;
+    return after?.kind === "file" ? (after.digest ?? "") : "";
+  }
+
+  it("are discarded once, and not applied after that", async () => {
+    const world = createWorld(FILES);
+    writeFiles(world.copy, { "a.txt": "ONE\n" });
+    const { id } = await world.collect();
+
+    expect((await world.sets.discard(id)).state).toBe("discarded");
+    expect((await world.sets.discard(id.slice(0, 8))).state).toBe("discarded");
+    await expect(applyIn(world, id)).rejects.toThrow("is discarded");
+    await expect(world.sets.find("ffff")).rejects.toMatchObject({ code: "INPUT_INVALID" });
+  });
+
+  it("whose object is damaged are not applied", async () => {
+    const world = createWorld(FILES);
+    writeFiles(world.copy, { "a.txt": "ONE\n" });
+    const { id } = await world.collect();
+    const folder = join(world.stateDir, "objects");
+    for (const name of readdirSync(folder)) writeFileSync(join(folder, name), "evil\n");
+    mkdirSync(join(world.directory, "other"));
+
+    const result = await applyIn(world, id);
+
+    expect(result.conflicts).toEqual([{ path: "a.txt", why: expect.stringContaining("damaged") }]);
+    expect(showTree(world.directory)).toEqual({ ...FILES, "b/": "", "other/": "" });
+  });
+});

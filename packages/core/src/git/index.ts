@@ -1,0 +1,3 @@
+// The public surface of @budgie/core/git: every export is named here, and becomes API.
+export { findGitFolder, parsePointer, type GitFolder } from "./find-git-folder.ts";
+export { readGitFile } from "./read-git-file.ts";

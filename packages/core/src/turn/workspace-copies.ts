@@ -1,0 +1,25 @@
+import type { CopyChanges, CopyReport } from "../errors.ts";
+import type { GitFolders } from "../policy/git-folders.ts";
+import type { WorkspaceCopy } from "../runner/workspace-copy.ts";
+
+/** The turn for which a copy is prepared or looked at. */
+export type CopyTurn = {
+  readonly sessionId: string;
+  readonly runId: string;
+  readonly agent: string;
+  /** The real path of the directory that is copied */
+  readonly directory: string;
+  /** The git folders of a worktree or submodule, which were checked; `undefined` for none */
+  readonly git?: GitFolders | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Told from the first second on, with a few words such as `copying 1,200 of 3,400 files` */
+  readonly onProgress?: ((text: string) => void) | undefined;
+};
+
+/** The copies of all sessions. */
+export type WorkspaceCopies = {
+  /** Fills a session's copy unless that was done. Throws `WORKSPACE_INVALID` for a directory that cannot be copied */
+  prepare(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyReport>;
+  /** Collects what the session's agent changed, while none of its processes run; resolves to `undefined` if that is nothing */
+  collect(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyChanges | undefined>;
+};

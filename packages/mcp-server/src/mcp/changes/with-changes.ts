@@ -1,0 +1,113 @@
+import { timingSafeEqual } from "node:crypto";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { BudgieError, type Owner } from "@budgie/core";
+import type { ShownChanges } from "@budgie/copies/diffs";
+import type { ChangeSets, StoredSet } from "@budgie/copies/sets";
+import type { ClientTools } from "../calls/client-tools.ts";
+import { toErrorResult } from "../calls/to-reply-result.ts";
+import { byName, findTool } from "../names/find-tool.ts";
+import { parseToolInput } from "../tools/parse-tool-input.ts";
+import { applyInput, changesInput, discardInput, type ChangeTool } from "./build-change-tools.ts";
+
+export type ChangesOptions = {
+  readonly tools: readonly ChangeTool[];
+  /** Returns true if clients are told of the tools; calls work at any time */
+  readonly areListed: () => boolean;
+  readonly openSets: () => Promise<ChangeSets>;
+  readonly owner: Owner;
+  /** Returns true for a session that a turn of the client ran in */
+  readonly isOwn: (sessionId: string) => boolean;
+};
+
+/** Wraps a client's tools: adds those for the changes of its own sessions. To another client's tools these do not exist. */
+export function withChanges(clientTools: ClientTools, options: ChangesOptions): ClientTools {
+  const { areListed, isOwn, openSets, owner, tools } = options;
+  let last: { readonly id: string; readonly shown: ShownChanges } | undefined;
+
+  async function listOwn(): Promise<readonly StoredSet[]> {
+    return (await (await openSets()).list()).filter(({ sessionId }) => isOwn(sessionId));
+  }
+
+  async function show(input: unknown): Promise<CallToolResult> {
+    const { changeId, page = 1 } = parseToolInput(changesInput, input);
+    const own = await listOwn();
+    const { toListResult, toPageResult } = await load();
+    if (!changeId) return toListResult(own);
+    const stored = findSet(own, changeId);
+    const shown = await render(stored);
+    if (page > shown.pages.length) {
+      throw new BudgieError("INPUT_INVALID", `There is no page ${page}: the change set has ${shown.pages.length}.`);
+    }
+    return toPageResult(stored, { shown, page, others: own });
+  }
+
+  /** Renders a set once for all of its pages, so that they belong together. */
+  async function render({ id, set }: StoredSet): Promise<ShownChanges> {
+    if (last?.id === id) return last.shown;
+    const { showChanges } = await import("@budgie/copies/diffs");
+    const shown = await showChanges(set, await openSets());
+    last = { id, shown };
+    return shown;
+  }
+
+  async function apply(input: unknown): Promise<CallToolResult> {
+    const { changeId, onConflict = "stop", reviewToken } = parseToolInput(applyInput, input);
+    const stored = findSet(await listOwn(), changeId);
+    if (!isSame(reviewToken, stored.token)) {
+      throw new BudgieError(
+        "INPUT_INVALID",
+        "The reviewToken is not the one of this change set. Read its changes to the last page, which has the token.",
+      );
+    }
+    const { applyChanges } = await import("@budgie/copies/apply");
+    const { toAppliedResult } = await load();
+    const sets = await openSets();
+    return toAppliedResult(await applyChanges({ sets, owner, id: stored.id, onConflict, withGuarded: false }));
+  }
+
+  async function discard(input: unknown): Promise<CallToolResult> {
+    const { changeId } = parseToolInput(discardInput, input);
+    const { id, state } = await (await openSets()).discard(findSet(await listOwn(), changeId).id);
+    return {
+      content: [{ type: "text", text: `The change set is ${state}.` }],
+      structuredContent: { changeId: id, state },
+    };
+  }
+
+  const calls = { changes: show, apply_changes: apply, discard_changes: discard };
+
+  return {
+    ...clientTools,
+    definitions() {
+      if (!areListed()) return clientTools.definitions();
+      return [...clientTools.definitions(), ...tools.map(({ definition }) => definition)].toSorted(byName);
+    },
+    call(name, input, hooks) {
+      const tool = findTool(tools, name);
+      if (tool === undefined) return clientTools.call(name, input, hooks);
+      return calls[tool.kind](input).catch(toErrorResult);
+    },
+  };
+}
+
+/** Loads what writes results late: a server without copies never needs it. */
+function load() {
+  return import("./to-page-result.ts");
+}
+
+const SHORTEST_ID = 8;
+
+function findSet(own: readonly StoredSet[], changeId: string): StoredSet {
+  const found = own.filter(({ id }) => changeId.length >= SHORTEST_ID && id.startsWith(changeId));
+  const [stored] = found;
+  if (stored !== undefined && found.length === 1) return stored;
+  throw new BudgieError(
+    "INPUT_INVALID",
+    `None of your sessions has the change set ${JSON.stringify(changeId.slice(0, 64))}. Call changes without a changeId to list yours.`,
+  );
+}
+
+function isSame(given: string, token: string): boolean {
+  const [one, other] = [Buffer.from(given), Buffer.from(token)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}

@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import { createWorkspaceCopies, type OpenCopies } from "@budgie/copies/copying";
+import type { ServerConfig } from "../config/server-config.ts";
+import type { Host } from "../process/host.ts";
+import type { ChangeSetsOpener } from "./change-sets-opener.ts";
+
+// An agent may have changed any number; "changes" names all.
+const MOST_NAMED = 20;
+
+type CopiesConfig = Pick<ServerConfig, "copyExclude" | "copyFiles" | "copyInclude" | "stateDir">;
+
+/** Opens the copies of sessions' workspaces, which get what the user's git does not ignore. Their changes become change sets. */
+export function openCopies(
+  { copyExclude, copyFiles, copyInclude, stateDir }: CopiesConfig,
+  { env, home }: Pick<Host, "env" | "home">,
+  changes: Pick<ChangeSetsOpener, "open">,
+): OpenCopies {
+  const folder = join(env["XDG_CONFIG_HOME"] || join(home, ".config"), "git");
+  const named = env["GIT_CONFIG_GLOBAL"];
+  return createWorkspaceCopies({
+    folder: join(stateDir, "copies"),
+    wishes: { files: copyFiles, include: copyInclude, exclude: copyExclude },
+    userGit: {
+      configs: [
+        "/etc/gitconfig",
+        ...(named === undefined ? [join(folder, "config"), join(home, ".gitconfig")] : [named]),
+      ],
+      excludes: join(folder, "ignore"),
+      home,
+    },
+    async collect(copy, { agent, base, directory, sessionId }) {
+      const sets = await changes.open();
+      const stored = await sets.collect({ base, copy: copy.read(), sessionId, agent, directory });
+      if (stored === undefined) return undefined;
+      const { countChanges } = await import("@budgie/copies/diffs");
+      const { guarded, refused, ...counts } = countChanges(stored.set);
+      const named = { guarded: guarded.slice(0, MOST_NAMED), notApplicable: refused.slice(0, MOST_NAMED) };
+      return { changeId: stored.id, ...counts, ...named };
+    },
+  });
+}

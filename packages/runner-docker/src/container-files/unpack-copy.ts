@@ -1,0 +1,107 @@
+import { Readable } from "node:stream";
+import { extract, type Header } from "tar-stream";
+import { BudgieError } from "@budgie/core";
+import type { FoundEntry } from "@budgie/core/copies";
+
+/** The most that is read of a copy. An agent may have made any number of files, and sparse ones of any size. */
+const READ_BOUNDS = { entries: 2_000_000, bytes: 16 * 1024 ** 3 };
+
+type Unpacking = {
+  /** Reads the content of a path that is a second name of a file; `undefined` if that is gone */
+  readonly readAgain: (path: string) => Promise<FoundEntry | undefined>;
+  /** Default {@link READ_BOUNDS} */
+  readonly bounds?: typeof READ_BOUNDS;
+};
+
+/** Yields the entries of the archive of a folder, without the folder itself. Rejects if there is too much in it, or the archive ends early. */
+export async function* unpackCopy(
+  archive: Readable,
+  { bounds = READ_BOUNDS, readAgain }: Unpacking,
+): AsyncGenerator<FoundEntry> {
+  const left = { ...bounds };
+  const again: string[] = [];
+  try {
+    for await (const entry of readTar(archive)) {
+      const { header } = entry;
+      const path = toPath(header.name);
+      if (--left.entries < 0 || (left.bytes -= header.size ?? 0) < 0) throw tooMuchError(path);
+      const pieces = toPieces(entry as unknown as AsyncIterable<Buffer>);
+      if (header.type === "link") again.push(path);
+      else if (path !== "") yield toFound(path, header, pieces);
+      await pieces.drain();
+    }
+    for (const path of again) {
+      const found = await readAgain(path);
+      if (found !== undefined) yield found;
+    }
+  } finally {
+    archive.destroy();
+  }
+}
+
+/** Reads the entries of a tar, and throws if it ends early. */
+export function readTar(archive: Readable): ReturnType<typeof extract> {
+  const entries = archive.pipe(extract());
+  archive.once("error", (error) => entries.destroy(error));
+  let isWhole = false;
+  archive.once("end", () => (isWhole = true));
+  archive.once("close", () => {
+    if (!isWhole) entries.destroy(endedEarly());
+  });
+  return entries;
+}
+
+/** Removes the folder itself, which begins all names, and the slash at the end of a folder's. */
+function toPath(name: string): string {
+  const slash = name.indexOf("/");
+  return slash === -1 ? "" : name.slice(slash + 1).replace(/\/$/, "");
+}
+
+/** Converts an entry of a tar. */
+export function toFound(path: string, header: Header, pieces: Pieces): FoundEntry {
+  const mode = (header.mode ?? 0) & 0o777;
+  const { linkname, size, type } = header;
+  if (type === "directory") return { entry: { path, kind: "folder", mode } };
+  if (type === "symlink") return { entry: { path, kind: "link", target: linkname ?? "" } };
+  if (type !== "file" && type !== "contiguous-file") return { entry: { path, kind: "other" } };
+  return { entry: { path, kind: "file", mode, size }, content: pieces.content };
+}
+
+/** The content of an entry, which may be read in part. */
+type Pieces = { readonly content: Readable; readonly drain: () => Promise<void> };
+
+/** Reads an entry without ever destroying it, since that would end the whole archive. */
+export function toPieces(entry: AsyncIterable<Buffer>): Pieces {
+  const source = entry[Symbol.asyncIterator]();
+  let reading: Promise<IteratorResult<Buffer>> | undefined;
+  async function* read(): AsyncGenerator<Buffer> {
+    for (;;) {
+      reading = source.next();
+      const piece = await reading;
+      if (piece.done === true) return;
+      yield piece.value;
+    }
+  }
+  const content = Readable.from(read(), { objectMode: false });
+  // Whoever stops reading early knows why.
+  content.on("error", () => undefined);
+  return {
+    content,
+    async drain() {
+      content.destroy();
+      await reading?.catch(() => undefined);
+      while ((await source.next()).done !== true);
+    },
+  };
+}
+
+function endedEarly(): BudgieError {
+  return new BudgieError("RUNNER_UNAVAILABLE", "The engine's archive of the copy ended early. Try again.");
+}
+
+function tooMuchError(path: string): BudgieError {
+  return new BudgieError(
+    "SESSION_UNUSABLE",
+    `The copy holds more than budgie reads, at ${JSON.stringify(path.slice(0, 300))}. Begin a new session.`,
+  );
+}

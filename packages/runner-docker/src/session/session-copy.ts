@@ -1,0 +1,194 @@
+import { randomUUID } from "node:crypto";
+import type { Readable } from "node:stream";
+import type Docker from "dockerode";
+import { BudgieError, type Command, type SessionId, type StartOptions } from "@budgie/core";
+import type { FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies";
+import { DEFAULT_ACCESS, splitHidden, usesCopy } from "@budgie/core/policy";
+import type { Standby, StandbyPlace } from "@budgie/core/standby";
+import { volumeMount, type CopyCover, type Volume } from "@budgie/sandbox/mounts";
+import { packCopy } from "../container-files/pack-copy.ts";
+import { readTar, toFound, toPieces, unpackCopy } from "../container-files/unpack-copy.ts";
+import type { Engine } from "../engine/engine.ts";
+import { createContainer } from "../engine/create-container.ts";
+import { findOwn, isPlainVolume } from "../engine/find-own.ts";
+import { removeContainer } from "../engine/remove-container.ts";
+import { ignoreMissing, toBudgieError, translated } from "../engine/to-budgie-error.ts";
+import { parseLabels, toLabels } from "../engine/to-labels.ts";
+import { API_LIMIT_MS, destroyWhenIdle, timeLimit, withTimeout } from "../engine/with-timeout.ts";
+import { ensureSessionImage } from "../image/ensure-session-image.ts";
+import { toIdleContainer } from "../sandbox/container-options.ts";
+import { findCopyCovers } from "./find-copy-covers.ts";
+import { removeVolume } from "./remove-volume.ts";
+import type { SandboxContext } from "./sandbox-context.ts";
+
+/** A session's copy of its workspace, and the covers that a sandbox needs over it. */
+export type SessionCopy = WorkspaceCopy & {
+  /**
+   * Finds the covers of a start on the copy; `undefined` for one on the directory itself. Throws `SESSION_UNUSABLE` if there is no copy, and
+   * `WORKSPACE_INVALID` if it cannot be covered
+   */
+  findCovers(command: Command, options: StartOptions): Promise<readonly CopyCover[] | undefined>;
+};
+
+export type CopyPlace = {
+  readonly session: SessionId;
+  readonly volume: Volume;
+  /** The place of what its next turn takes */
+  readonly standby: Pick<StandbyPlace<Standby>, "clear">;
+  /** Resolves once the containers of turns that have ended are removed */
+  readonly lastGone: () => Promise<unknown>;
+};
+
+/** The folder of the copy in the container through which it is filled and read. */
+const FOLDER = "/workspace";
+const FILL_LABEL = "dev.budgie.fill";
+const FILL_LIMIT_MS = 30 * 60_000;
+
+/** Returns true if an engine can have copies: not on another machine, to which nobody asked budgie to send files, and not Podman. */
+export function mayCopy({ endpoint, name }: Pick<Engine, "endpoint" | "name">): boolean {
+  // Podman tells of a symlink's target instead of the symlink, so that a planted one would not be seen.
+  return name !== "Podman" && "socketPath" in endpoint.address;
+}
+
+/** Opens a session's copy: a volume, which a container mounts that never runs. Neither exists before the first fill. */
+export function createSessionCopy(
+  context: Pick<SandboxContext, "engine" | "image" | "owner" | "user">,
+  { lastGone, session, standby, volume }: CopyPlace,
+): SessionCopy {
+  const { engine, owner, user } = context;
+  const { docker, pendingRemovals } = engine;
+  const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
+
+  /** Ends whatever of the session may still use the copy. */
+  async function quiet(): Promise<void> {
+    await standby.clear();
+    await lastGone();
+  }
+
+  async function findContainer(): Promise<Docker.Container> {
+    const found = await findOwn(place);
+    if (found !== undefined) return docker.getContainer(found.Id);
+    const body = toIdleContainer(await ensureSessionImage(engine, user), place.labels, [volumeMount(volume, FOLDER)]);
+    return createContainer(engine, place.name, body);
+  }
+
+  async function fillId(): Promise<string | undefined> {
+    const found = await docker.getVolume(volume.name).inspect(timeLimit()).catch(ignoreMissing);
+    if (found === undefined || found === null) return undefined;
+    const { isMadeForMount, role, session: of } = parseLabels(found.Labels);
+    if (role !== "copy" || of !== session || !isPlainVolume(found)) throw notOurs(volume.name);
+    // The engine made it, empty, in place of one that somebody removed.
+    return isMadeForMount ? undefined : found.Labels?.[FILL_LABEL];
+  }
+
+  async function removeAll(): Promise<void> {
+    const found = await findOwn(place);
+    if (found !== undefined) await removeContainer(docker.getContainer(found.Id));
+    const inUse = await removeVolume(docker.getVolume(volume.name));
+    if (inUse !== undefined) throw inUseError(volume.name, inUse);
+  }
+
+  async function fill(
+    entries: AsyncIterable<FilledEntry>,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<string> {
+    await quiet();
+    // Throws for another program's volume of this name.
+    await fillId();
+    await removeAll();
+    const id = randomUUID();
+    await docker.createVolume({ Name: volume.name, Labels: { ...volume.labels, [FILL_LABEL]: id }, ...timeLimit() });
+    try {
+      await put(await findContainer(), entries, signal);
+    } catch (error) {
+      pendingRemovals.suspect(error);
+      await pendingRemovals.remove(removeAll).firstAttempt.catch(() => undefined);
+      throw error;
+    }
+    return id;
+  }
+
+  /** Unpacks at the root, since the engine leaves the owner of the folder itself alone that it unpacks into. */
+  async function put(
+    container: Docker.Container,
+    entries: AsyncIterable<FilledEntry>,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const archive = packCopy(entries, { folder: FOLDER.slice(1), user });
+    let failure: unknown;
+    archive.once("error", (error) => (failure = error));
+    const over = [AbortSignal.timeout(FILL_LIMIT_MS), ...(signal === undefined ? [] : [signal])];
+    try {
+      await container.putArchive(archive, { path: "/", abortSignal: AbortSignal.any(over) });
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw failure ?? error;
+    } finally {
+      archive.destroy();
+    }
+    if (failure !== undefined) throw failure;
+  }
+
+  async function open(container: Docker.Container, path: string): Promise<Readable> {
+    // A limit of the request would end the archive too.
+    const over = new AbortController();
+    const answered = container.getArchive({ path, abortSignal: over.signal }) as Promise<Readable>;
+    const archive = await withTimeout(answered, API_LIMIT_MS).catch((error: unknown) => {
+      over.abort();
+      throw error;
+    });
+    return destroyWhenIdle(archive);
+  }
+
+  /** Reads a file alone, which then is no second name of another. */
+  async function readAgain(container: Docker.Container, path: string): Promise<FoundEntry | undefined> {
+    // A loop would end the archive with its first entry.
+    const entries = readTar(await open(container, `${FOLDER}/${path}`))[Symbol.asyncIterator]();
+    const { done, value: entry } = await entries.next();
+    return done === true ? undefined : toFound(path, entry.header, toPieces(entry as unknown as AsyncIterable<Buffer>));
+  }
+
+  async function* read(): AsyncGenerator<FoundEntry> {
+    await quiet();
+    if ((await fillId()) === undefined) throw lostError(session);
+    const container = await findContainer();
+    yield* unpackCopy(await open(container, FOLDER), { readAgain: (path) => readAgain(container, path) });
+  }
+
+  const translate = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
+  return {
+    fillId: () => translate(fillId()),
+    fill: (entries, options) => translate(fill(entries, options)),
+    async *read() {
+      try {
+        yield* read();
+      } catch (error) {
+        throw toBudgieError(error, context.image.name);
+      }
+    },
+    async findCovers(command, { access = DEFAULT_ACCESS }) {
+      if (!usesCopy(access.workspace)) return undefined;
+      await quiet();
+      if ((await fillId()) === undefined) throw lostError(session);
+      return findCopyCovers(await findContainer(), FOLDER, splitHidden(command).ofWorkspace);
+    },
+  };
+}
+
+function notOurs(name: string): BudgieError {
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The volume "${name}" is not one that budgie made for a copy. Remove it: "docker volume rm ${name}".`,
+  );
+}
+
+function inUseError(name: string, why: string): BudgieError {
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The volume "${name}" of the session's copy cannot be made anew: ${why}. Remove that container, and ask again.`,
+  );
+}
+
+function lostError(session: SessionId): BudgieError {
+  return new BudgieError("SESSION_UNUSABLE", `The copy of session "${session}" is gone. Begin a new session.`);
+}

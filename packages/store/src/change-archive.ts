@@ -1,0 +1,212 @@
+import { BudgieError } from "@budgie/core";
+import { parseOwnerRecord, type OwnerRecord } from "@budgie/core/owners";
+import { inTransaction } from "./in-transaction.ts";
+import type { Database, Row } from "./sqlite.ts";
+import { createStateDatabase } from "./state-database.ts";
+
+/** `partly`: applied in part, and the rest may still be applied; `replaced`: a later set of its session has its changes too. */
+export type ChangeState = "pending" | "partly" | "applied" | "discarded" | "undone" | "replaced";
+
+/** A stored change set. Its content and outcome are of the package that stores them. */
+export type ChangeRecord = {
+  /** The change id */
+  readonly id: string;
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly directory: string;
+  /** Device and inode of the directory */
+  readonly root: string;
+  readonly createdMs: number;
+  readonly state: ChangeState;
+  /** The size of its stored contents */
+  readonly bytes: number;
+  /** The secret that only the last page of the changes tells */
+  readonly token: string;
+  readonly content: unknown;
+  /** The results of its last apply or undo; `undefined` before the first */
+  readonly outcome: unknown;
+};
+
+/** An apply under way. `cleaning`: all is written, and only what was staged has to go. */
+export type ApplyJournal = {
+  readonly root: string;
+  readonly directory: string;
+  readonly changeId: string;
+  readonly phase: "writing" | "cleaning";
+  /** `undefined` if its record cannot be read */
+  readonly owner: OwnerRecord | undefined;
+  readonly plan: unknown;
+};
+
+/** The change sets of a state directory. Each function throws a `BudgieError` if they cannot be read or written. */
+export type ChangeArchive = {
+  /** Adds a set, and marks earlier pending sets of its session as replaced. A set with a known id stays as it is, unless it was replaced or undone. */
+  readonly save: (record: Omit<ChangeRecord, "outcome" | "state">) => Promise<void>;
+  /** Lists all sets, the newest first */
+  readonly list: () => Promise<readonly ChangeRecord[]>;
+  /** Finds the set whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
+  readonly find: (id: string) => Promise<ChangeRecord>;
+  readonly update: (id: string, state: ChangeState) => Promise<void>;
+  readonly remove: (ids: readonly string[]) => Promise<void>;
+  /** Records the plan of an apply before it writes; throws `INPUT_INVALID` if another one is under way in the directory */
+  readonly begin: (journal: Omit<ApplyJournal, "owner" | "phase"> & { readonly owner: OwnerRecord }) => Promise<void>;
+  /** Records what the steps of an apply are in full, once they are staged */
+  readonly plan: (root: string, plan: unknown) => Promise<void>;
+  /** Takes over the apply of a dead owner; `false` if another budgie was quicker */
+  readonly take: (journal: ApplyJournal, to: OwnerRecord) => Promise<boolean>;
+  readonly journals: () => Promise<readonly ApplyJournal[]>;
+  /** Records that everything of an apply is written */
+  readonly commit: (root: string, done: Pick<ChangeRecord, "id" | "outcome" | "state">) => Promise<void>;
+  /** Removes an apply that was cleaned up or rolled back */
+  readonly end: (root: string) => Promise<void>;
+  readonly close: () => void;
+};
+
+/** Opens the change sets of a state directory. Creates no file before the first is saved. */
+export function createChangeArchive({ stateDir }: { readonly stateDir: string }): ChangeArchive {
+  const state = createStateDatabase(stateDir);
+
+  async function use<T>(work: (database: Database) => T): Promise<T> {
+    try {
+      const database = await state.connect();
+      // An apply must not begin before its journal is on the disk.
+      database.exec("PRAGMA synchronous = FULL");
+      return work(database);
+    } catch (error) {
+      throw state.toProblem(error);
+    }
+  }
+
+  async function read<T>(work: (database: Database) => T, none: () => T): Promise<T> {
+    return state.exists() ? use(work) : none();
+  }
+
+  return {
+    save: (record) => use((database) => saveSet(database, record)),
+    list: () =>
+      read(
+        (database) => database.all("SELECT * FROM change_sets ORDER BY created DESC, id").map(toRecord),
+        () => [],
+      ),
+    find: (id) =>
+      read(
+        (database) => findSet(database, id),
+        () => refuse(id),
+      ),
+    update: (id, to) => use((database) => database.run("UPDATE change_sets SET state = ? WHERE id = ?", to, id)),
+    remove: (ids) =>
+      use((database) => {
+        inTransaction(database, () => ids.forEach((id) => database.run("DELETE FROM change_sets WHERE id = ?", id)));
+      }),
+    begin: (journal) => use((database) => beginApply(database, journal)),
+    plan: (root, plan) =>
+      use((database) => database.run("UPDATE change_applies SET plan = ? WHERE root = ?", JSON.stringify(plan), root)),
+    take: ({ owner, root }, to) =>
+      use((database) => {
+        const taken = database.all(TAKE, JSON.stringify(to), root, owner?.instance ?? "");
+        return taken.length > 0;
+      }),
+    journals: () =>
+      read(
+        (database) => database.all("SELECT * FROM change_applies").map(toJournal),
+        () => [],
+      ),
+    commit: (root, { id, outcome, state: to }) =>
+      use((database) => {
+        inTransaction(database, () => {
+          database.run("UPDATE change_applies SET phase = 'cleaning' WHERE root = ?", root);
+          database.run("UPDATE change_sets SET state = ?, outcome = ? WHERE id = ?", to, JSON.stringify(outcome), id);
+        });
+      }),
+    end: (root) => use((database) => database.run("DELETE FROM change_applies WHERE root = ?", root)),
+    close: state.close,
+  };
+}
+
+const TAKE = `UPDATE change_applies SET owner = ?
+  WHERE root = ? AND json_extract(owner, '$.instance') = ? RETURNING root`;
+
+function saveSet(database: Database, record: Omit<ChangeRecord, "outcome" | "state">): void {
+  const { id, sessionId } = record;
+  inTransaction(database, () => {
+    database.run(
+      "UPDATE change_sets SET state = 'replaced' WHERE session = ? AND state IN ('pending', 'partly') AND id <> ?",
+      sessionId,
+      id,
+    );
+    database.run(
+      `INSERT INTO change_sets (id, session, agent, directory, root, created, state, bytes, token, content)
+        VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET state = CASE WHEN state IN ('replaced', 'undone') THEN 'pending' ELSE state END`,
+      ...toValues(record),
+    );
+  });
+}
+
+function toValues(record: Omit<ChangeRecord, "outcome" | "state">): readonly (number | string)[] {
+  const { agent, bytes, content, createdMs, directory, id, root, sessionId, token } = record;
+  return [id, sessionId, agent, directory, root, createdMs, bytes, token, JSON.stringify(content)];
+}
+
+function findSet(database: Database, id: string): ChangeRecord {
+  const rows = database.all("SELECT * FROM change_sets WHERE substr(id, 1, ?) = ? LIMIT 2", id.length, id);
+  const [row = refuse(id), ...others] = id === "" ? [] : rows;
+  if (others.length === 0) return toRecord(row);
+  throw new BudgieError("INPUT_INVALID", `The ids of several change sets begin with "${id}". Give more of the id.`);
+}
+
+function refuse(id: string): never {
+  throw new BudgieError(
+    "INPUT_INVALID",
+    `There is no change set ${JSON.stringify(id.slice(0, 64))}. "budgie changes ls" lists all that are there.`,
+  );
+}
+
+function beginApply(database: Database, journal: Parameters<ChangeArchive["begin"]>[0]): void {
+  const { changeId, directory, owner, plan, root } = journal;
+  inTransaction(database, () => {
+    if (database.all("SELECT 1 FROM change_applies WHERE root = ?", root).length > 0) {
+      throw underWay(directory);
+    }
+    const values = [root, directory, changeId, JSON.stringify(owner), JSON.stringify(plan)];
+    database.run(
+      "INSERT INTO change_applies (root, directory, change_set, phase, owner, plan) VALUES (?, ?, ?, 'writing', ?, ?)",
+      ...values,
+    );
+  });
+}
+
+/** Returns the error for a directory that another apply or undo is writing to. */
+export function underWay(directory: string): BudgieError {
+  return new BudgieError(
+    "INPUT_INVALID",
+    `Another apply or undo is under way in "${directory}". Try again once it has ended.`,
+  );
+}
+
+function toRecord(row: Row): ChangeRecord {
+  return {
+    id: String(row["id"]),
+    sessionId: String(row["session"]),
+    agent: String(row["agent"]),
+    directory: String(row["directory"]),
+    root: String(row["root"]),
+    createdMs: Number(row["created"]),
+    state: String(row["state"]) as ChangeState,
+    bytes: Number(row["bytes"]),
+    token: String(row["token"]),
+    content: JSON.parse(String(row["content"])),
+    outcome: typeof row["outcome"] === "string" ? JSON.parse(row["outcome"]) : undefined,
+  };
+}
+
+function toJournal(row: Row): ApplyJournal {
+  return {
+    root: String(row["root"]),
+    directory: String(row["directory"]),
+    changeId: String(row["change_set"]),
+    phase: row["phase"] === "cleaning" ? "cleaning" : "writing",
+    owner: parseOwnerRecord(JSON.parse(String(row["owner"]))),
+    plan: JSON.parse(String(row["plan"])),
+  };
+}
