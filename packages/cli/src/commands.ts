@@ -27,6 +27,7 @@ import { addRunCommands } from "./commands/run/run-commands.ts";
 import { showOutput } from "./commands/run/show-output.ts";
 import { stopRuns } from "./commands/run/stop-runs.ts";
 import { addRunsCommands } from "./commands/runs/runs-commands.ts";
+import { verifyRuns } from "./commands/runs/verify-runs.ts";
 import { addServeCommand, checkServerOptions, refuseMisplaced, type CommandContext } from "./serve-command.ts";
 import { readServerValues } from "./commands/server-options.ts";
 import { addSessionsCommands } from "./commands/sessions/sessions-commands.ts";
@@ -181,6 +182,7 @@ export function addCommands(program: Command, context: CommandContext): Command 
     list: (options) => listRuns(config(), options, host).then(finish),
     show: (id, options) => showRun(config(), { id, ...options }, host).then(finish),
     remove: (ids, options) => removeRuns(config(), { ids, ...options }, host).then(finish),
+    verify: (options) => verifyRuns(config(), options, host).then(finish),
   });
   addUsageCommand(program, (options) => showUsage(config(), options, host).then(finish));
   addSessionsCommands(program, {

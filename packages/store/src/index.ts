@@ -13,4 +13,6 @@ export { createRunLog, type RunLogFile, type RunLogOptions } from "./run-log.ts"
 export type { Retention } from "./prune-runs.ts";
 export { createSessionRegister, type RegisterFile } from "./session-register.ts";
 export { USAGE_KEYS, type UsageQuery, type UsageSum } from "./sum-usage.ts";
+export type { RecordMark } from "./record-turn.ts";
+export type { RecordFault, RecordReport } from "./verify-record.ts";
 export { findSqliteProblem, loadSqlite, type Database, type Row, type Sqlite } from "./sqlite.ts";

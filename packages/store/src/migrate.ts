@@ -130,6 +130,28 @@ const MIGRATIONS: readonly string[] = [
     owner TEXT NOT NULL,
     plan TEXT NOT NULL
   ) STRICT, WITHOUT ROWID`,
+  // The record of turns that have ended: a chain of digests, which also holds those of removed ones. A statement that changes
+  // columns of recorded turns, unless it adds empty ones, has to begin a new record.
+  `ALTER TABLE runs ADD COLUMN entry INTEGER;
+  ALTER TABLE runs ADD COLUMN answer_digest TEXT;
+  CREATE TABLE record (
+    position INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    run TEXT,
+    content TEXT NOT NULL,
+    previous TEXT NOT NULL,
+    digest TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE record_ends (
+    start_position INTEGER NOT NULL,
+    start_digest TEXT NOT NULL,
+    head_position INTEGER NOT NULL,
+    head_digest TEXT NOT NULL,
+    runs_before INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO record_ends
+    VALUES (0, lower(hex(randomblob(32))), 0, '', (SELECT coalesce(max(number), 0) FROM runs));
+  UPDATE record_ends SET head_digest = start_digest`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */

@@ -1,3 +1,4 @@
+import { forgetRuns } from "./forget-runs.ts";
 import type { Database } from "./sqlite.ts";
 
 /** The limits of the run log; `undefined` for no limit. */
@@ -17,8 +18,8 @@ const RUNS_KEPT = 100_000;
  * last one. A removed run that has not ended is added again when it ends.
  */
 export function pruneRuns(database: Database, { maxAgeMs, maxBytes }: Retention): void {
-  database.run("DELETE FROM runs WHERE number <= (SELECT max(number) FROM runs) - ?", RUNS_KEPT);
-  if (maxAgeMs !== undefined) database.run("DELETE FROM runs WHERE started < ?", Date.now() - maxAgeMs);
+  forgetRuns(database, "number <= (SELECT max(number) FROM runs) - ?", RUNS_KEPT);
+  if (maxAgeMs !== undefined) forgetRuns(database, "started < ?", Date.now() - maxAgeMs);
   if (maxBytes !== undefined) {
     dropTexts(database, maxBytes, "transcripts");
     dropTexts(database, maxBytes, "answers");
@@ -53,9 +54,9 @@ function dropRuns(database: Database, maxBytes: number): void {
   for (let round = 0; round < MOST_ROUNDS; round++) {
     const runs = count(database, "runs");
     if (usedBytes(database) <= maxBytes || runs < 2) return;
-    database.run(
-      `DELETE FROM runs WHERE number < (SELECT max(number) FROM runs)
-        AND number IN (SELECT number FROM runs ORDER BY number LIMIT ?)`,
+    forgetRuns(
+      database,
+      "number < (SELECT max(number) FROM runs) AND number IN (SELECT number FROM runs ORDER BY number LIMIT ?)",
       Math.ceil(runs / 5),
     );
   }

@@ -2,10 +2,12 @@ import { BudgieError, type Owner } from "@budgie/core";
 import type { Run, RunQuery } from "@budgie/core/runs";
 
 import { findRuns, parseRuns, toBeginning } from "./find-runs.ts";
-import { inTransaction } from "./in-transaction.ts";
+import { forgetRuns } from "./forget-runs.ts";
+import type { RecordMark } from "./record-turn.ts";
 import type { Database, Row } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
 import { sumUsage, type UsageQuery, type UsageSum } from "./sum-usage.ts";
+import { NO_RECORD, verifyRecord, type RecordReport } from "./verify-record.ts";
 
 /** The run log of a state directory, for commands that read it. Each function throws a `BudgieError` if it cannot be read. */
 export type RunArchive = {
@@ -19,6 +21,8 @@ export type RunArchive = {
   readonly usage: (query: UsageQuery) => Promise<readonly UsageSum[]>;
   /** Finds what the agent of a run printed, by the beginning of its id; `undefined` if there is no such run */
   readonly transcript: (id: string) => Promise<Transcript | undefined>;
+  /** Compares turns with their record, which contains `noted` as an earlier head */
+  readonly verify: (noted?: RecordMark) => Promise<RecordReport>;
   /** Removes runs, their answers and transcripts permanently, and returns their ids. Runs that have not ended are kept. */
   readonly remove: (choice: RunChoice) => Promise<readonly string[]>;
   readonly close: () => void;
@@ -79,6 +83,11 @@ export function createRunArchive({ owner, stateDir }: ArchiveOptions): RunArchiv
       read(
         async (database) => findTranscript(database, owner, id),
         () => undefined,
+      ),
+    verify: (noted) =>
+      read(
+        async (database) => verifyRecord(database, noted),
+        () => (noted === undefined ? NO_RECORD : { ...NO_RECORD, fault: { kind: "cut-off", entry: 1 } }),
       ),
     remove: (choice) =>
       read(
@@ -160,9 +169,7 @@ async function chooseNamed(database: Database, owner: Owner, named: readonly str
 /** Removes runs, and overwrites their text in the file and in the write-ahead log. */
 function removeRuns(database: Database, ids: readonly string[]): readonly string[] {
   database.exec("PRAGMA secure_delete = ON");
-  inTransaction(database, () => {
-    for (const id of ids) database.run("DELETE FROM runs WHERE id = ?", id);
-  });
+  forgetRuns(database, "id IN (SELECT value FROM json_each(?))", JSON.stringify(ids));
   database.exec("PRAGMA incremental_vacuum; PRAGMA wal_checkpoint(TRUNCATE)");
   return ids;
 }

@@ -1,6 +1,7 @@
 import type { OwnerRecord } from "@budgie/core/owners";
 import type { BegunRun, FinishedRun } from "@budgie/core/runs";
 import { toBegunRow, toFinishedRow } from "./parse-run.ts";
+import { recordTurn } from "./record-turn.ts";
 import type { Database, Row } from "./sqlite.ts";
 import { inTransaction } from "./in-transaction.ts";
 
@@ -22,7 +23,7 @@ export type FinishOptions = {
   readonly keepTranscript: boolean;
 };
 
-/** Records the end of a turn and its answer. Both are on the disk when this returns. */
+/** Records the end of a turn, its texts and its entry of the record. All are on the disk when this returns. */
 export function writeFinished(
   database: Database,
   run: FinishedRun,
@@ -43,6 +44,7 @@ export function writeFinished(
       const sql = "INSERT INTO transcripts (run, text, bytes) SELECT number, ?, ? FROM runs WHERE id = ?";
       database.run(sql, run.transcript, bytes, run.id);
     }
+    recordTurn(database, run.id);
   });
 }
 

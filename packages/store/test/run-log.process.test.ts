@@ -143,7 +143,9 @@ describe("the run log", () => {
     const log = open(stateDir);
     const runs = await log.recent({ limit: 1000 });
     log.close();
+    const { fault, turns } = await openArchive(stateDir).verify();
 
+    expect({ fault, turns }).toEqual({ fault: undefined, turns: 100 });
     expect(said).toEqual(Array(4).fill({ exitCode: 0, stdout: "" }));
     expect(runs).toHaveLength(100);
     expect(runs.every(({ answerBytes, delivered, promptBytes }) => delivered && answerBytes === promptBytes)).toBe(

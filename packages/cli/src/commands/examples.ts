@@ -41,6 +41,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "runs ls": "runs ls --agent code-reviewer --last 5",
   "runs show": "runs show 9a60c3de",
   "runs rm": "runs rm --older-than 7d",
+  "runs verify": "runs verify",
   usage: "usage --since 7d --by project",
   sessions: "sessions",
   "sessions ls": "sessions ls --json",

@@ -1,15 +1,17 @@
 import type { Command } from "commander";
 import type { ListRunsOptions } from "./list-runs.ts";
 import type { RemoveRunsOptions } from "./remove-runs.ts";
+import type { VerifyRunsOptions } from "./verify-runs.ts";
 
 type RunsActions = {
   readonly list: (options: ListRunsOptions) => Promise<void>;
   readonly show: (id: string, options: { readonly json: boolean }) => Promise<void>;
   readonly remove: (ids: readonly string[], options: RemoveRunsOptions) => Promise<void>;
+  readonly verify: (options: VerifyRunsOptions) => Promise<void>;
 };
 
-/** Adds `budgie runs ls`, `budgie runs show` and `budgie runs rm`. */
-export function addRunsCommands(program: Command, { list, remove, show }: RunsActions): void {
+/** Adds `budgie runs ls`, `budgie runs show`, `budgie runs rm` and `budgie runs verify`. */
+export function addRunsCommands(program: Command, { list, remove, show, verify }: RunsActions): void {
   const runs = program.command("runs").description("the turns in the run log, and their answers");
   runs
     .command("ls", { isDefault: true })
@@ -39,4 +41,15 @@ export function addRunsCommands(program: Command, { list, remove, show }: RunsAc
     .action((ids: string[], { all = false, json = false, ...options }: Partial<RemoveRunsOptions>) =>
       remove(ids, { ...options, all, json }),
     );
+  runs
+    .command("verify")
+    .description("compare turns and answers with the record that was made when they ended")
+    .option("--noted <head>", "an earlier head, which must still be in the record")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      "\nNames the first turn or entry that was changed, removed, added or moved, with exit code 1. Who can write the file can also\n" +
+        "make a new record: note the head elsewhere, and give it as --noted later.",
+    )
+    .action(({ json = false, ...options }: Partial<VerifyRunsOptions>) => verify({ ...options, json }));
 }

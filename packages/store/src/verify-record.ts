@@ -1,0 +1,184 @@
+import { hashEntry, hashTurn, readEnds, sha256, type RecordEnds, type RecordMark } from "./record-turn.ts";
+import type { Database, Row } from "./sqlite.ts";
+
+/** The first deviation of the run log from its record. */
+export type RecordFault = {
+  readonly kind:
+    | "added" // A turn that the record does not have
+    | "answer" // An answer was changed or removed
+    | "changed" // A turn is not as it was recorded
+    | "cut-off" // The last entries are missing
+    | "ends" // The row of the two ends was removed or changed
+    | "entry" // An entry of the record was changed
+    | "missing" // Entries are missing before this one
+    | "moved" // Entries are in another order
+    | "noted" // Another digest than the one that was noted
+    | "removed"; // A turn was removed, and not by budgie
+  /** The entry's position; left out for a turn without an entry */
+  readonly entry?: number;
+  /** The turn's id */
+  readonly run?: string | undefined;
+};
+
+/** The result of the verification of a record. */
+export type RecordReport = {
+  /** Left out if there is no record */
+  readonly head?: RecordMark;
+  /** The entries whose turns were compared */
+  readonly turns: number;
+  /** The entries whose turns budgie removed, by its limits or by command */
+  readonly removed: number;
+  /** The turns whose answers budgie removed */
+  readonly withoutAnswer: number;
+  /** The turns from before there was a record, which nothing protects */
+  readonly earlier: number;
+  /** The turns that run, or never ended */
+  readonly open: number;
+  /** `removed`: the noted entry was removed, so that its digest says nothing any more */
+  readonly noted?: "found" | "removed";
+  /** Left out if there is none */
+  readonly fault?: RecordFault | undefined;
+};
+
+/** The report of a record without entries. */
+export const NO_RECORD: RecordReport = { turns: 0, removed: 0, withoutAnswer: 0, earlier: 0, open: 0 };
+
+/** Compares turns with their record. `noted` is an earlier head. Reads one state of the file, while others write, in parts. */
+export function verifyRecord(database: Database, noted?: RecordMark): RecordReport {
+  database.exec("BEGIN");
+  try {
+    const ends = readEnds(database);
+    if (ends === undefined) return { ...NO_RECORD, fault: { kind: "ends" } };
+    const walk = walkRecord(database, ends, noted);
+    const fault = walk.fault ?? findCutOff(walk.last, ends) ?? findAdded(database, ends) ?? findRemovedAnswer(database);
+    return {
+      head: ends.head,
+      turns: walk.turns,
+      removed: ends.start.position + walk.removed,
+      withoutAnswer: walk.withoutAnswer,
+      ...countUnrecorded(database, ends),
+      ...judgeNoted(noted, ends, fault),
+    };
+  } finally {
+    database.exec("COMMIT");
+  }
+}
+
+type Walk = Pick<RecordReport, "fault" | "removed" | "turns" | "withoutAnswer"> & { readonly last: RecordMark };
+
+const ROWS_AT_ONCE = 500;
+
+/** Follows the chain to its end or its first fault. */
+function walkRecord(database: Database, { start }: RecordEnds, noted: RecordMark | undefined): Walk {
+  const counts = { removed: 0, turns: 0, withoutAnswer: 0 };
+  let last = start;
+  for (let rows = readRows(database, FIRST); rows.length > 0; rows = readRows(database, last.position)) {
+    for (const row of rows) {
+      const fault = findFault(database, row, last) ?? judgeMark(noted, toMark(row));
+      if (fault !== undefined) return { ...counts, last, fault };
+      counts[row["id"] === null ? "removed" : "turns"] += 1;
+      if (row["answer_digest"] !== null && row["record_answer"] === null) counts.withoutAnswer += 1;
+      last = toMark(row);
+    }
+  }
+  return { ...counts, last };
+}
+
+// Someone may have moved an entry below the start.
+const FIRST = Number.MIN_SAFE_INTEGER;
+
+function readRows(database: Database, after: number): readonly Row[] {
+  return database.all(
+    `SELECT runs.*, answers.run AS record_answer, iif(answer_bytes <= ${SHORT_BYTES}, text, NULL) AS record_text, ${OWN.map((name) => `record.${name} AS record_${name}`).join(", ")}
+      FROM record LEFT JOIN runs ON id = record.run LEFT JOIN answers ON answers.run = number
+      WHERE position > ? ORDER BY position LIMIT ${ROWS_AT_ONCE}`,
+    after,
+  );
+}
+
+// Longer answers are read one at a time.
+const SHORT_BYTES = 16 * 1024;
+
+const OWN = ["position", "kind", "run", "content", "previous", "digest"];
+
+function toMark(row: Row): RecordMark {
+  return { position: Number(row["record_position"]), digest: String(row["record_digest"]) };
+}
+
+function findFault(database: Database, row: Row, last: RecordMark): RecordFault | undefined {
+  const [content, kind, previous] = ["content", "kind", "previous"].map((name) => String(row[`record_${name}`]));
+  const { digest, position } = toMark(row);
+  const at = { entry: position, run: row["record_run"] === null ? undefined : String(row["record_run"]) };
+  if (hashEntry({ content: content ?? "", kind: kind ?? "", previous: previous ?? "" }) !== digest)
+    return { kind: "entry", ...at };
+  if (previous !== last.digest || position !== last.position + 1) return { kind: findBreak(database, last), ...at };
+  return at.run === undefined ? undefined : findTurnFault(database, row, at);
+}
+
+/** Returns `moved` if the entry that belongs after the last one is elsewhere. */
+function findBreak(database: Database, { digest }: RecordMark): "missing" | "moved" {
+  const found = database.all("SELECT position FROM record WHERE previous = ? LIMIT 1", digest);
+  return found.length > 0 ? "moved" : "missing";
+}
+
+function findTurnFault(database: Database, row: Row, at: Pick<RecordFault, "entry" | "run">): RecordFault | undefined {
+  if (row["id"] === null) return { kind: "removed", ...at };
+  const turn = Object.fromEntries(Object.entries(row).filter(([column]) => !column.startsWith("record_")));
+  if (hashTurn(turn) !== row["record_content"]) return { kind: "changed", ...at };
+  if (row["record_answer"] === null) return undefined;
+  const text =
+    row["record_text"] ?? database.all("SELECT text FROM answers WHERE run = ?", row["number"] ?? null)[0]?.["text"];
+  return sha256(String(text)) === row["answer_digest"] ? undefined : { kind: "answer", ...at };
+}
+
+function findCutOff(last: RecordMark, { head }: RecordEnds): RecordFault | undefined {
+  if (last.position < head.position) return { kind: "cut-off", entry: last.position + 1 };
+  return last.position === head.position && last.digest === head.digest
+    ? undefined
+    : { kind: "ends", entry: last.position };
+}
+
+/** Finds a turn that the record does not have, or no longer. */
+function findAdded(database: Database, { runsBefore }: RecordEnds): RecordFault | undefined {
+  const [row] = database.all(
+    `SELECT id, entry FROM runs LEFT JOIN record ON position = entry AND run = id
+      WHERE position IS NULL AND (entry IS NOT NULL OR (ended IS NOT NULL AND number > ?)) ORDER BY number LIMIT 1`,
+    runsBefore,
+  );
+  return row === undefined ? undefined : { kind: "added", run: String(row["id"]) };
+}
+
+/** Finds an answer that is missing although an older one is there: budgie removes the oldest. */
+function findRemovedAnswer(database: Database): RecordFault | undefined {
+  const [row] = database.all(
+    `SELECT id, entry FROM runs LEFT JOIN answers ON run = number
+      WHERE answer_digest IS NOT NULL AND run IS NULL AND number > (SELECT min(run) FROM answers) ORDER BY number LIMIT 1`,
+  );
+  return row === undefined ? undefined : { kind: "answer", entry: Number(row["entry"]), run: String(row["id"]) };
+}
+
+function countUnrecorded(database: Database, { runsBefore }: RecordEnds): Pick<RecordReport, "earlier" | "open"> {
+  const [row] = database.all(
+    `SELECT count(*) FILTER (WHERE ended IS NULL) AS open,
+      count(*) FILTER (WHERE ended IS NOT NULL AND entry IS NULL AND number <= ?) AS earlier FROM runs`,
+    runsBefore,
+  );
+  return { earlier: Number(row?.["earlier"]), open: Number(row?.["open"]) };
+}
+
+function judgeMark(noted: RecordMark | undefined, { digest, position }: RecordMark): RecordFault | undefined {
+  return noted?.position === position && noted.digest !== digest ? { kind: "noted", entry: position } : undefined;
+}
+
+/** Judges an earlier head, which may have been removed, or be in the future of a record that was put back. */
+function judgeNoted(
+  noted: RecordMark | undefined,
+  { head, start }: RecordEnds,
+  found: RecordFault | undefined,
+): Pick<RecordReport, "fault" | "noted"> {
+  if (found !== undefined || noted === undefined) return found === undefined ? {} : { fault: found };
+  if (noted.position < start.position) return { noted: "removed" };
+  if (noted.position > head.position) return { fault: { kind: "cut-off", entry: head.position + 1 } };
+  const fault = judgeMark(noted, start);
+  return fault === undefined ? { noted: "found" } : { fault };
+}
