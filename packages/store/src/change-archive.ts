@@ -1,6 +1,7 @@
 import { BudgieError } from "@budgie/core";
 import { parseOwnerRecord, type OwnerRecord } from "@budgie/core/owners";
 import { inTransaction } from "./in-transaction.ts";
+import { recordChange } from "./record-turn.ts";
 import type { Database, Row } from "./sqlite.ts";
 import { createStateDatabase } from "./state-database.ts";
 
@@ -93,7 +94,13 @@ export function createChangeArchive({ stateDir }: { readonly stateDir: string })
         (database) => findSet(database, id),
         () => refuse(id),
       ),
-    update: (id, to) => use((database) => database.run("UPDATE change_sets SET state = ? WHERE id = ?", to, id)),
+    update: (id, to) =>
+      use((database) => {
+        inTransaction(database, () => {
+          database.run("UPDATE change_sets SET state = ? WHERE id = ?", to, id);
+          recordChange(database, id);
+        });
+      }),
     remove: (ids) =>
       use((database) => {
         inTransaction(database, () => ids.forEach((id) => database.run("DELETE FROM change_sets WHERE id = ?", id)));
@@ -116,6 +123,7 @@ export function createChangeArchive({ stateDir }: { readonly stateDir: string })
         inTransaction(database, () => {
           database.run("UPDATE change_applies SET phase = 'cleaning' WHERE root = ?", root);
           database.run("UPDATE change_sets SET state = ?, outcome = ? WHERE id = ?", to, JSON.stringify(outcome), id);
+          recordChange(database, id);
         });
       }),
     end: (root) => use((database) => database.run("DELETE FROM change_applies WHERE root = ?", root)),

@@ -130,7 +130,7 @@ const MIGRATIONS: readonly string[] = [
     owner TEXT NOT NULL,
     plan TEXT NOT NULL
   ) STRICT, WITHOUT ROWID`,
-  // The record of turns that have ended: a chain of digests, which also holds those of removed ones. A statement that changes
+  // The record of turns that have ended, and of applies, discards and undos: a chain of digests, which also holds those of removed ones. A statement that changes
   // columns of recorded turns, unless it adds empty ones, has to begin a new record.
   `ALTER TABLE runs ADD COLUMN entry INTEGER;
   ALTER TABLE runs ADD COLUMN answer_digest TEXT;
@@ -138,6 +138,7 @@ const MIGRATIONS: readonly string[] = [
     position INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
     run TEXT,
+    detail TEXT,
     content TEXT NOT NULL,
     previous TEXT NOT NULL,
     digest TEXT NOT NULL

@@ -28,6 +28,27 @@ export function recordTurn(database: Database, id: string): void {
   addEntry(database, { position, kind: "turn", run: id, content: hashTurn(row), previous: ends.head.digest });
 }
 
+// The states of a change set whose cause is recorded.
+const CHANGE_KINDS: Readonly<Record<string, string>> = {
+  partly: "apply",
+  applied: "apply",
+  undone: "undo",
+  discarded: "discard",
+};
+
+/** Adds the apply, discard or undo that led to the state of a change set, in the transaction that writes it. */
+export function recordChange(database: Database, id: string): void {
+  const ends = readEnds(database);
+  const [row] = database.all("SELECT * FROM change_sets WHERE id = ?", id);
+  const kind = CHANGE_KINDS[String(row?.["state"])];
+  if (ends === undefined || row === undefined || kind === undefined) return;
+  const { agent, content, directory, session, state } = row;
+  const facts = { change: id, session, agent, directory, state, at: Date.now(), content: sha256(String(content)) };
+  const detail = JSON.stringify(facts);
+  const position = findNext(database, ends);
+  addEntry(database, { position, kind, detail, content: sha256(detail), previous: ends.head.digest });
+}
+
 /** Returns the ends of the record; `undefined` if their row is missing. */
 export function readEnds(database: Database): RecordEnds | undefined {
   const [row] = database.all("SELECT * FROM record_ends");
@@ -45,15 +66,22 @@ function findNext(database: Database, { head }: RecordEnds): number {
   return Math.max(head.position, Number(row?.["last"] ?? 0)) + 1;
 }
 
-type NewEntry = Readonly<Record<"kind" | "content" | "previous" | "run", string>> & { readonly position: number };
+type NewEntry = Readonly<Record<"kind" | "content" | "previous", string>> & {
+  readonly position: number;
+  /** The turn, whose row has the facts */
+  readonly run?: string;
+  /** The facts of an entry that is no turn, as JSON */
+  readonly detail?: string;
+};
 
-function addEntry(database: Database, { content, kind, position, previous, run }: NewEntry): void {
+function addEntry(database: Database, { content, detail, kind, position, previous, run }: NewEntry): void {
   const digest = hashEntry({ kind, content, previous });
   database.run(
-    "INSERT INTO record (position, kind, run, content, previous, digest) VALUES (?, ?, ?, ?, ?, ?)",
+    "INSERT INTO record (position, kind, run, detail, content, previous, digest) VALUES (?, ?, ?, ?, ?, ?, ?)",
     position,
     kind,
-    run,
+    run ?? null,
+    detail ?? null,
     content,
     previous,
     digest,

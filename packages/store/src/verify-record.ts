@@ -26,6 +26,8 @@ export type RecordReport = {
   readonly head?: RecordMark;
   /** The entries whose turns were compared */
   readonly turns: number;
+  /** The applies, discards and undos of change sets */
+  readonly changes: number;
   /** The entries whose turns budgie removed, by its limits or by command */
   readonly removed: number;
   /** The turns whose answers budgie removed */
@@ -41,7 +43,7 @@ export type RecordReport = {
 };
 
 /** The report of a record without entries. */
-export const NO_RECORD: RecordReport = { turns: 0, removed: 0, withoutAnswer: 0, earlier: 0, open: 0 };
+export const NO_RECORD: RecordReport = { turns: 0, changes: 0, removed: 0, withoutAnswer: 0, earlier: 0, open: 0 };
 
 /** Compares turns with their record. `noted` is an earlier head. Reads one state of the file, while others write, in parts. */
 export function verifyRecord(database: Database, noted?: RecordMark): RecordReport {
@@ -54,6 +56,7 @@ export function verifyRecord(database: Database, noted?: RecordMark): RecordRepo
     return {
       head: ends.head,
       turns: walk.turns,
+      changes: walk.changes,
       removed: ends.start.position + walk.removed,
       withoutAnswer: walk.withoutAnswer,
       ...countUnrecorded(database, ends),
@@ -64,24 +67,31 @@ export function verifyRecord(database: Database, noted?: RecordMark): RecordRepo
   }
 }
 
-type Walk = Pick<RecordReport, "fault" | "removed" | "turns" | "withoutAnswer"> & { readonly last: RecordMark };
+type Walk = Pick<RecordReport, "changes" | "fault" | "removed" | "turns" | "withoutAnswer"> & {
+  readonly last: RecordMark;
+};
 
 const ROWS_AT_ONCE = 500;
 
 /** Follows the chain to its end or its first fault. */
 function walkRecord(database: Database, { start }: RecordEnds, noted: RecordMark | undefined): Walk {
-  const counts = { removed: 0, turns: 0, withoutAnswer: 0 };
+  const counts = { changes: 0, removed: 0, turns: 0, withoutAnswer: 0 };
   let last = start;
   for (let rows = readRows(database, FIRST); rows.length > 0; rows = readRows(database, last.position)) {
     for (const row of rows) {
       const fault = findFault(database, row, last) ?? judgeMark(noted, toMark(row));
       if (fault !== undefined) return { ...counts, last, fault };
-      counts[row["id"] === null ? "removed" : "turns"] += 1;
+      counts[judgeKind(row)] += 1;
       if (row["answer_digest"] !== null && row["record_answer"] === null) counts.withoutAnswer += 1;
       last = toMark(row);
     }
   }
   return { ...counts, last };
+}
+
+function judgeKind(row: Row): "changes" | "removed" | "turns" {
+  if (row["record_kind"] !== "turn") return "changes";
+  return row["id"] === null ? "removed" : "turns";
 }
 
 // Someone may have moved an entry below the start.
@@ -99,7 +109,7 @@ function readRows(database: Database, after: number): readonly Row[] {
 // Longer answers are read one at a time.
 const SHORT_BYTES = 16 * 1024;
 
-const OWN = ["position", "kind", "run", "content", "previous", "digest"];
+const OWN = ["position", "kind", "run", "detail", "content", "previous", "digest"];
 
 function toMark(row: Row): RecordMark {
   return { position: Number(row["record_position"]), digest: String(row["record_digest"]) };
@@ -112,6 +122,15 @@ function findFault(database: Database, row: Row, last: RecordMark): RecordFault 
   if (hashEntry({ content: content ?? "", kind: kind ?? "", previous: previous ?? "" }) !== digest)
     return { kind: "entry", ...at };
   if (previous !== last.digest || position !== last.position + 1) return { kind: findBreak(database, last), ...at };
+  return findContentFault(database, row, at);
+}
+
+function findContentFault(
+  database: Database,
+  row: Row,
+  at: Pick<RecordFault, "entry" | "run">,
+): RecordFault | undefined {
+  if (row["record_kind"] !== "turn" || row["record_detail"] !== null) return findChangeFault(database, row, at);
   return at.run === undefined ? undefined : findTurnFault(database, row, at);
 }
 
@@ -129,6 +148,21 @@ function findTurnFault(database: Database, row: Row, at: Pick<RecordFault, "entr
   const text =
     row["record_text"] ?? database.all("SELECT text FROM answers WHERE run = ?", row["number"] ?? null)[0]?.["text"];
   return sha256(String(text)) === row["answer_digest"] ? undefined : { kind: "answer", ...at };
+}
+
+/** Compares the facts of a change set's apply, discard or undo, and the set while it is kept. */
+function findChangeFault(
+  database: Database,
+  { record_content, record_detail: detail = null }: Row,
+  at: Pick<RecordFault, "entry" | "run">,
+): RecordFault | undefined {
+  if (at.run !== undefined || sha256(String(detail)) !== record_content) return { kind: "entry", ...at };
+  const [set] = database.all(
+    "SELECT content, ? ->> 'content' AS digest FROM change_sets WHERE id = ? ->> 'change'",
+    detail,
+    detail,
+  );
+  return set === undefined || sha256(String(set["content"])) === set["digest"] ? undefined : { kind: "changed", ...at };
 }
 
 function findCutOff(last: RecordMark, { head }: RecordEnds): RecordFault | undefined {

@@ -35,7 +35,7 @@ describe("removing turns", () => {
     const pruned = await verify(stateDir);
     await log.finish(makeRun());
 
-    expect(pruned).toEqual({ head, turns: 2, removed: 2, withoutAnswer: 0, earlier: 0, open: 0 });
+    expect(pruned).toEqual({ head, turns: 2, changes: 0, removed: 2, withoutAnswer: 0, earlier: 0, open: 0 });
     expect(entriesOf(stateDir)).toEqual([
       [3, 0],
       [4, 0],

@@ -48,7 +48,7 @@ async function fill(count: number): Promise<string> {
       WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})
       SELECT printf('%08x-%d', n * 7919, n), printf('/home/ada/%d', n % 50), 'tester', printf('%08x', n / 10),
         isolation, owner, 1000 + n, 2000 + n, outcome, 5, 0, 1, facts FROM numbers, (SELECT * FROM runs WHERE number = 1);
-      INSERT INTO record SELECT number, 'turn', id, 'content', 'previous', 'digest' FROM runs WHERE number > 1;
+      INSERT INTO record SELECT number, 'turn', id, NULL, 'content', 'previous', 'digest' FROM runs WHERE number > 1;
       UPDATE record_ends SET head_position = ${count} + 1`,
   );
   return stateDir;

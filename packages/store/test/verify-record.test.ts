@@ -40,6 +40,7 @@ describe("the record of turns", () => {
     expect(await verify(stateDir)).toEqual({
       head: { position: TURNS, digest: expect.stringMatching(/^[0-9a-f]{64}$/) },
       turns: TURNS,
+      changes: 0,
       removed: 0,
       withoutAnswer: 0,
       earlier: 0,

@@ -38,11 +38,12 @@ function parseMark(text: string): RecordMark {
 }
 
 function listLines(report: RecordReport, noted: RecordMark | undefined): readonly string[] {
-  const { fault, head, turns } = report;
+  const { changes, fault, head, turns } = report;
   if (fault !== undefined) return [formatFault(fault), REMEDY];
   if (head === undefined) return ["There is no turn in the run log yet."];
   return [
     `${turns === 1 ? "1 turn is" : `${formatCount(turns)} turns are`} as recorded.`,
+    ...(changes === 0 ? [] : [`${formatCount(changes)} applies, discards and undos of change sets are as recorded.`]),
     ...listUnverified(report),
     ...(noted === undefined ? [] : [formatNoted(report, noted)]),
   ];
@@ -61,7 +62,7 @@ function formatFault({ entry, kind, run }: RecordFault): string {
 const FAULTS: Readonly<Record<RecordFault["kind"], string>> = {
   added: "the record does not have this turn; another program wrote it, or an older budgie",
   answer: "the answer was changed or removed",
-  changed: "the turn was changed",
+  changed: "the turn, or the change set, was changed",
   "cut-off": "this entry and those after it are missing",
   ends: "the record does not end where its head says",
   entry: "the entry was changed",

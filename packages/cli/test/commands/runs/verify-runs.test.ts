@@ -42,7 +42,9 @@ describe("budgie runs verify", () => {
     const printed = await user.command(["runs", "verify", "--json"]);
 
     expect(exitCode).toBe(1);
-    expect(stdout).toMatch(`The record is broken at entry 2 (turn ${run.id}): the turn was changed.\n`);
+    expect(stdout).toMatch(
+      `The record is broken at entry 2 (turn ${run.id}): the turn, or the change set, was changed.\n`,
+    );
     expect(printed.exitCode).toBe(1);
     expect(JSON.parse(printed.stdout)).toMatchObject({ fault: { kind: "changed", entry: 2, run: run.id } });
   });
