@@ -21,6 +21,7 @@ import { listEnginePaths, type Host } from "./list-engine-paths.ts";
 import { createProxySockets } from "./proxy/create-proxy-sockets.ts";
 import { connectEngine, type Engine } from "./engine/engine.ts";
 import { createProcAccess } from "./session/proc-access.ts";
+import { createSharedFiles } from "./session/shared-files.ts";
 import type { HostEnvironment } from "./engine/find-endpoints.ts";
 import { refuseOriginals } from "./image/find-agent-program.ts";
 import { createFindPrograms } from "./image/find-programs.ts";
@@ -218,6 +219,7 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     proxySockets: createProxySockets({ ...options, engine, image, user, startProxy }),
     idleContainers,
     visibility: createProcAccess({ engine, runtime: options.runtime, idleContainers, openRoot }),
+    sharedFiles: createSharedFiles({ engine, image, owner: options.owner, scratchDir }),
     openRoot,
     caFile: options.caFile,
     scratchDir,

@@ -3,6 +3,7 @@ import type Docker from "dockerode";
 import type { DockerOptions } from "dockerode";
 import { BudgieError } from "@budgie/core";
 import type { EngineUsers } from "@budgie/sandbox/profile";
+import { findSshConnections } from "../ssh/find-ssh-connections.ts";
 import { API_LIMIT_MS } from "./with-timeout.ts";
 import { getJson } from "./request-engine.ts";
 import {
@@ -13,7 +14,13 @@ import {
   type EngineProtection,
 } from "./engine-protection.ts";
 import { createPendingRemovals, type PendingRemovals } from "./pending-removals.ts";
-import { findEndpoints, usualSockets, type Endpoint, type HostEnvironment } from "./find-endpoints.ts";
+import {
+  findEndpoints,
+  usualSockets,
+  type Endpoint,
+  type EngineAddress,
+  type HostEnvironment,
+} from "./find-endpoints.ts";
 
 /** A container engine that answered. */
 export type Engine = {
@@ -125,9 +132,15 @@ function openClient({ address }: Endpoint): Docker {
   const Client = createRequire(import.meta.url)("dockerode") as typeof Docker;
   // dockerode takes omitted options from this process's DOCKER_* variables.
   const nothing = { host: undefined, port: undefined, pathPrefix: undefined, timeout: undefined };
-  const { tls, ...place } = "socketPath" in address ? { ...address, protocol: "http", tls: undefined } : address;
-  const certificates = tls ?? { ca: undefined, cert: undefined, key: undefined };
-  return new Client({ ...nothing, ...certificates, ...place } as DockerOptions);
+  const noTls = { ca: undefined, cert: undefined, key: undefined };
+  return new Client({ ...nothing, ...noTls, ...toClientOptions(address) } as DockerOptions);
+}
+
+function toClientOptions(address: EngineAddress) {
+  if ("socketPath" in address) return { ...address, protocol: "http" };
+  if ("ssh" in address) return { host: "engine", protocol: "http", agent: findSshConnections(address) };
+  const { tls, ...place } = address;
+  return { ...tls, ...place };
 }
 
 function refuseOld(apiVersion: string, { url }: Endpoint): void {

@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { BudgieError } from "@budgie/core";
+import type { SshAddress } from "../ssh/open-ssh-connection.ts";
+import { parseSshHost } from "../ssh/parse-ssh-host.ts";
 
 /** An address at which an engine may listen, and how it was found. */
 export type Endpoint = {
@@ -14,6 +16,7 @@ export type Endpoint = {
 
 export type EngineAddress =
   | { readonly socketPath: string }
+  | SshAddress
   | {
       readonly host: string;
       readonly port: number;
@@ -58,7 +61,7 @@ function fromEnvironment(env: HostEnvironment, home: string): Endpoint | undefin
   if (url === undefined) return undefined;
   const wantsTls = valueOf(env, "DOCKER_TLS_VERIFY") !== undefined;
   const tls = wantsTls ? readTls(valueOf(env, "DOCKER_CERT_PATH") ?? join(home, ".docker")) : undefined;
-  return parseEndpoint(url, "DOCKER_HOST", tls);
+  return parseEndpoint(url, { foundBy: "DOCKER_HOST", tls, env });
 }
 
 /** Reads the docker command's current context, which the API libraries ignore. */
@@ -70,11 +73,8 @@ function fromContext(env: HostEnvironment, home: string): Endpoint | undefined {
   const url = readJson<ContextMeta>(join(configDir, "contexts/meta", id, "meta.json"))?.Endpoints?.docker?.Host;
   const certificates = join(configDir, "contexts/tls", id, "docker");
   if (url !== undefined) {
-    return parseEndpoint(
-      url,
-      `the docker context "${name}"`,
-      existsSync(certificates) ? readTls(certificates) : undefined,
-    );
+    const tls = existsSync(certificates) ? readTls(certificates) : undefined;
+    return parseEndpoint(url, { foundBy: `the docker context "${name}"`, tls, env });
   }
   throw new BudgieError(
     "RUNNER_UNAVAILABLE",
@@ -97,14 +97,21 @@ type DockerConfig = { readonly currentContext?: string };
 
 type ContextMeta = { readonly Endpoints?: { readonly docker?: { readonly Host?: string } } };
 
-function parseEndpoint(url: string, foundBy: string, tls: EngineTls | undefined): Endpoint {
+type Finding = {
+  readonly foundBy: string;
+  readonly tls: EngineTls | undefined;
+  readonly env: HostEnvironment;
+};
+
+function parseEndpoint(url: string, { env, foundBy, tls }: Finding): Endpoint {
   const unix = /^unix:\/\/(.+)$/.exec(url)?.[1];
   if (unix !== undefined) return { address: { socketPath: unix }, url, foundBy };
+  if (url.startsWith("ssh://")) return { address: { ssh: parseSshHost(url, foundBy), env }, url, foundBy };
   const tcp = /^(?:tcp|https?):\/\/(\[[^\]]+\]|[^:/]+)(?::(\d+))?\/?$/.exec(url);
   if (tcp === null) {
     throw new BudgieError(
       "RUNNER_UNAVAILABLE",
-      `Cannot use the engine at "${url}" (from ${foundBy}). Give it as unix://, tcp:// or https://.`,
+      `Cannot use the engine at "${url}" (from ${foundBy}). Give it as unix://, ssh://, tcp:// or https://.`,
     );
   }
   const secure = tls !== undefined || url.startsWith("https:");

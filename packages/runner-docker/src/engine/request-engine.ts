@@ -2,6 +2,7 @@ import { type ClientRequest, type IncomingMessage, request as requestHttp, type 
 import { connect } from "node:net";
 import { getBuiltinModule } from "node:process";
 import { text } from "node:stream/consumers";
+import { findSshConnections } from "../ssh/find-ssh-connections.ts";
 import type { EngineAddress } from "./find-endpoints.ts";
 
 /** Gets a JSON resource of an engine without dockerode, which takes longer to load than an engine to answer. */
@@ -29,13 +30,14 @@ type EngineRequest = Pick<RequestOptions, "method" | "path" | "signal"> & {
   readonly headers?: Readonly<Record<string, string | number>>;
 };
 
-/** Starts a request to an engine on a new connection. */
+/** Starts a request to an engine, on a new connection where that costs little. */
 export function requestEngine(address: EngineAddress, options: EngineRequest): ClientRequest {
   const own = { ...options, headers: { Host: "engine", ...options.headers } };
   if ("socketPath" in address) {
     // Node's HTTP agent would first check whether the host is an IP address, which takes as long as the engine's answer.
     return requestHttp({ ...own, createConnection: () => connect(address.socketPath) });
   }
+  if ("ssh" in address) return requestHttp({ ...own, agent: findSshConnections(address) });
   const { host, port, protocol, tls } = address;
   if (protocol === "http") return requestHttp({ ...own, host, port, agent: false });
   // Most engines need no TLS, so it is loaded on demand.

@@ -9,6 +9,7 @@ import type { SandboxUser } from "@budgie/sandbox/profile";
 import type { Engine } from "../engine/engine.ts";
 import type { OpenCache } from "./create-caches.ts";
 import type { ProcAccess } from "./proc-access.ts";
+import type { SharedFiles } from "./shared-files.ts";
 import type { FindPrograms } from "../image/find-programs.ts";
 import type { SandboxImage } from "../image/find-image.ts";
 
@@ -35,6 +36,7 @@ export type SandboxContext = {
   readonly proxySockets: ProxySockets;
   readonly idleContainers: IdleContainers;
   readonly visibility: ProcAccess;
+  readonly sharedFiles: SharedFiles;
   /** Default: an inspection through `/proc` */
   readonly openRoot: OpenRoot | undefined;
   /** A file of certificates that sandboxes trust */

@@ -74,6 +74,7 @@ export async function planSandbox(request: SandboxRequest): Promise<SandboxPlan>
     await Promise.all([held?.[Symbol.asyncDispose](), isKept || removeCovers()]);
   }
   try {
+    await context.sharedFiles.check();
     const files = context.ensureMountedFiles(command.env);
     const { hostsFile } = request.services ?? files;
     held = await holdMounts({ ...request, ...files, hostsFile, caFile: context.caFile, skeleton });

@@ -21,22 +21,23 @@ describe("findEndpoints with DOCKER_HOST", () => {
     expect(findEndpoints({ DOCKER_HOST: url }, home)).toEqual([{ address, url, foundBy: "DOCKER_HOST" }]);
   });
 
-  it.each([
-    "ssh://me@host",
-    "npipe:////./pipe/docker_engine",
-    "fd://",
-    "/var/run/docker.sock",
-    "tcp://",
-    "unix://",
-    "nonsense",
-  ])("refuses %s and names the accepted forms", (url) => {
-    expect(() => findEndpoints({ DOCKER_HOST: url }, home)).toThrow(
-      expect.objectContaining({
-        code: "RUNNER_UNAVAILABLE",
-        message: `Cannot use the engine at "${url}" (from DOCKER_HOST). Give it as unix://, tcp:// or https://.`,
-      }),
-    );
+  it("takes a host for ssh, which gets the environment", () => {
+    const env = { DOCKER_HOST: "ssh://me@host", PATH: "/bin" };
+    const ssh = { name: "host", user: "me", port: undefined, socketPath: undefined };
+    expect(findEndpoints(env, home)).toEqual([{ address: { ssh, env }, url: "ssh://me@host", foundBy: "DOCKER_HOST" }]);
   });
+
+  it.each(["npipe:////./pipe/docker_engine", "fd://", "/var/run/docker.sock", "tcp://", "unix://", "nonsense"])(
+    "refuses %s and names the accepted forms",
+    (url) => {
+      expect(() => findEndpoints({ DOCKER_HOST: url }, home)).toThrow(
+        expect.objectContaining({
+          code: "RUNNER_UNAVAILABLE",
+          message: `Cannot use the engine at "${url}" (from DOCKER_HOST). Give it as unix://, ssh://, tcp:// or https://.`,
+        }),
+      );
+    },
+  );
 
   it("uses the certificates of DOCKER_CERT_PATH when TLS is requested", () => {
     const certificates = writeCertificates(join(home, "certs"));
@@ -94,6 +95,20 @@ describe("findEndpoints with a docker context", () => {
       socketPath: "/there.sock",
     });
     expect(addressOf({ DOCKER_CONTEXT: "here", DOCKER_CONFIG: "" })).toEqual({ socketPath: "/here.sock" });
+  });
+
+  it("may name a host for ssh", () => {
+    writeContext("remote", { Host: "ssh://-oProxyCommand=x" });
+    const env = { DOCKER_CONTEXT: "remote" };
+    expect(() => addressOf(env)).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: expect.stringContaining('the docker context "remote"'),
+      }),
+    );
+
+    writeContext("remote", { Host: "ssh://host" });
+    expect(addressOf(env)).toMatchObject({ ssh: { name: "host" }, env });
   });
 
   it("uses the context's certificates", () => {

@@ -26,6 +26,7 @@ const SESSION_CREATION = /\/containers\/create\?name=(budgie-session-[0-9a-f-]{3
 export async function createEngineProxy(): Promise<EngineProxy> {
   const { endpoint } = await connectEngine(process.env, process.env["HOME"] ?? "/root");
   const { address } = endpoint;
+  if ("ssh" in address) throw new Error("This needs an engine that is not behind ssh.");
   const target = "socketPath" in address ? { path: address.socketPath } : { host: address.host, port: address.port };
   const folder = mkdtempSync(join(tmpdir(), "budgie-proxy-"));
   const path = join(folder, "engine.sock");
