@@ -24,6 +24,7 @@ describe("a turn with a real agent process", () => {
       retried: false,
       denied: [],
       changedExecutablePaths: [],
+      changedFiles: { files: 0, first: [], more: 0 },
       egress: undefined,
       usage: { credits: 0.01 },
       missed: [],

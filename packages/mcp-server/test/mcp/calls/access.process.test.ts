@@ -120,9 +120,12 @@ describe("a call", () => {
 
   it.each([
     [{ timeout: "soon" }, 'INPUT_INVALID: Expected the argument "timeout" to be a duration'],
-    [{ workspace: "none" }, 'INPUT_INVALID: The argument "workspace" must be "rw" or "ro".'],
+    [{ workspace: "none" }, 'INPUT_INVALID: The argument "workspace" must be "rw", "copy" or "ro".'],
     [{ egress: "none" }, "INPUT_INVALID: Without a sandbox nothing can enforce a bounded network."],
-    [{ workspace: "ro" }, "INPUT_INVALID: Without a sandbox nothing can enforce a read-only workspace."],
+    [
+      { workspace: "ro" },
+      "INPUT_INVALID: Without a sandbox nothing can enforce a copy of the workspace, or a read-only one.",
+    ],
   ])("is refused with %j in local mode, and no agent runs", async (input, message) => {
     await using user = await createBudgieUser();
     const { ask } = await user.serve();

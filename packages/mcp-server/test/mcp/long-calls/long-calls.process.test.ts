@@ -116,6 +116,8 @@ describe("a call whose agent has not finished by the soft deadline", () => {
       sessionId,
       agent: "shell-worker",
       directory: user.workspace,
+      durationMs: expect.any(Number),
+      filesChanged: 0,
     });
     expect(await use("wait", { runId })).toMatchObject({ isError: true, structuredContent: { code: "CANCELLED" } });
     const status = await use("status", { runId });
