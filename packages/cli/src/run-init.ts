@@ -82,7 +82,7 @@ function findAgent(config: Config, host: Host): string | undefined {
 const FIRST_AGENT = {
   name: "code-reviewer",
   description: "sub-agent: Reviews code for bugs",
-  tools: ["fs_read", "fs_write"],
+  tools: ["fs_read", "fs_write", "execute_bash"],
   allowedTools: ["fs_read", "fs_write"],
 } as const;
 
