@@ -2,6 +2,7 @@ import type { ToolMode } from "./config/naming-options.ts";
 import type { Owner, Runner } from "@budgie/core";
 import { HEALTH_RUNS, buildHealthReport } from "@budgie/core/runs";
 import { findSqliteProblem } from "@budgie/store";
+import { openUserFileTrust } from "./config/open-user-file-trust.ts";
 import type { ServerConfig } from "./config/server-config.ts";
 import { createToolServer, type HttpOptions } from "./server/create-tool-server.ts";
 import { createTurns } from "./server/create-turns.ts";
@@ -35,6 +36,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     sessions,
     changes: turns.changes,
     owner,
+    fileTrust: openUserFileTrust(config, host),
     // Clients over HTTP must not see each other's sessions.
     areApart: http !== undefined,
     async health() {

@@ -1,4 +1,5 @@
 import { BudgieError, type Owner } from "@budgie/core";
+import { noteDirectory, type FileTrust } from "@budgie/core/policy";
 import { underWay } from "@budgie/store";
 import { openHostFolder, type HostFolder } from "../host/host-folder.ts";
 import {
@@ -23,6 +24,8 @@ export type ApplyOptions = {
   readonly onConflict: "stop" | "skip";
   /** True to write guarded paths too */
   readonly withGuarded: boolean;
+  /** Remembers the directory: what an agent wrote in its copy is an agent's there too */
+  readonly fileTrust: Pick<FileTrust, "note">;
   readonly onStep?: OnStep;
 };
 
@@ -35,10 +38,10 @@ export type ApplyResult = ApplyOutcome & {
 
 /**
  * Applies a change set to its directory: all that is neither held back nor in conflict, or nothing. Throws `INPUT_INVALID` for a set that is
- * not pending, and `WORKSPACE_INVALID` if the directory is another one now.
+ * not pending, `WORKSPACE_INVALID` if the directory is another one now, and `STATE_UNUSABLE` if the directory cannot be remembered.
  */
 export async function applyChanges(options: ApplyOptions): Promise<ApplyResult> {
-  const { id, onConflict, owner, sets, withGuarded } = options;
+  const { fileTrust, id, onConflict, owner, sets, withGuarded } = options;
   await recoverApplies({ sets, owner });
   const stored = await sets.find(id);
   if (!isOpen(stored)) throw notOpen(stored);
@@ -48,6 +51,7 @@ export async function applyChanges(options: ApplyOptions): Promise<ApplyResult> 
     const outcome: ApplyOutcome = { ...pickOutcome(plan), applied: joinApplied(stored, plan.applied) };
     const isWhole = plan.conflicts.length + plan.heldBack.length === 0;
     const state = isWhole ? "applied" : outcome.applied.length > 0 ? "partly" : stored.state;
+    noteDirectory(fileTrust, stored.directory);
     const failure = await runApply({ ...options, host, stored, steps: plan.steps, done: { state, outcome } });
     if (failure !== undefined) return toUnchanged(stored, { ...plan, conflicts: [failure] });
     return { ...outcome, id: stored.id, directory: stored.directory, state };

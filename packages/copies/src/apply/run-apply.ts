@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { mkdir, rmdir } from "node:fs/promises";
 import { BudgieError, type Owner } from "@budgie/core";
 import { pathIn, type FolderHandle } from "@budgie/core/walk";
 import type { HostFolder } from "../host/host-folder.ts";
 import type { ApplyOutcome, ChangeSets, StoredSet, Unapplied } from "../sets/change-sets.ts";
-import { toStageNames, type ApplyPlan, type ConflictError, type Step } from "./apply-plan.ts";
+import { conflictError, toStageNames, type ApplyPlan, type ConflictError, type Step } from "./apply-plan.ts";
+import { storeFile } from "../sets/keep-base.ts";
 import { rollBack } from "./roll-back.ts";
 import { emptyStage, stageContents, STAGE_PREFIX } from "./stage-contents.ts";
 import { takeSteps, type OnStep } from "./take-steps.ts";
@@ -79,8 +79,8 @@ async function keepOld(stage: FolderHandle, steps: readonly Step[], { objects }:
   for (const [number, step] of steps.entries()) {
     const before = "before" in step ? step.before : undefined;
     if (before?.kind !== "file" || before.kept) continue;
-    const staged = await objects.stage(createReadStream(pathIn(stage, Buffer.from(toStageNames(number).old))));
-    await staged?.keep();
+    const old = pathIn(stage, Buffer.from(toStageNames(number).old));
+    if (!(await storeFile(old, before.digest, objects))) throw conflictError(step.path, "it was written meanwhile");
   }
 }
 

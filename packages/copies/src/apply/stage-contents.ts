@@ -1,6 +1,7 @@
-import { chmod, link, lstat, mkdir, open, rmdir, symlink, unlink, writeFile } from "node:fs/promises";
+import { link, lstat, mkdir, open, rmdir, symlink, unlink, writeFile } from "node:fs/promises";
 import { forEachOf, pathIn, type FolderHandle } from "@budgie/core/walk";
 import type { ObjectStore } from "../objects/object-store.ts";
+import { changeFolderMode } from "../host/host-folder.ts";
 import { conflictError, toStageNames, type Step } from "./apply-plan.ts";
 
 /** The beginning of the name of a folder in which new contents wait. */
@@ -19,7 +20,7 @@ export async function stageContents(
     if (step.op === "write") await stageEntry(path, step, objects);
     if (step.op !== "mkdir") return;
     await mkdir(path);
-    if (step.mode !== undefined) await chmod(path, step.mode & 0o3777);
+    if (step.mode !== undefined) await changeFolderMode(path, step.mode & 0o3777);
     const { dev, ino } = await lstat(path, { bigint: true });
     staged[number] = { ...step, identity: `${dev}:${ino}` };
   });

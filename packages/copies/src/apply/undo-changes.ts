@@ -10,7 +10,9 @@ import { runApply } from "./run-apply.ts";
  * Takes an applied change set back: every path that it wrote gets its old content and rights, or nothing is written if one of them changed
  * since. Throws `INPUT_INVALID` for a set that is not applied.
  */
-export async function undoChanges(options: Omit<ApplyOptions, "onConflict" | "withGuarded">): Promise<ApplyResult> {
+export async function undoChanges(
+  options: Omit<ApplyOptions, "fileTrust" | "onConflict" | "withGuarded">,
+): Promise<ApplyResult> {
   const { id, owner, sets } = options;
   await recoverApplies({ sets, owner });
   const stored = await sets.find(id);

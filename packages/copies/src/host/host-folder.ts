@@ -42,6 +42,16 @@ export async function openHostFolder(directory: string): Promise<HostFolder> {
   };
 }
 
+/** Changes the permission bits of a folder. Rejects for a symlink: an agent that works in the directory may have planted it. */
+export async function changeFolderMode(path: Buffer, mode: number): Promise<void> {
+  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    await folder.chmod(mode);
+  } finally {
+    await folder.close();
+  }
+}
+
 /** Writes a folder's entries to the disk. Rejects if the disk fails. */
 export async function syncFolder({ at }: FolderHandle): Promise<void> {
   const folder = await open(at, constants.O_RDONLY | constants.O_DIRECTORY);

@@ -95,8 +95,7 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
     const busy = new Set((await archive.journals()).map(({ changeId }) => changeId));
     const expired = findExpired(all, keep).filter(({ id }) => !busy.has(id));
     await archive.remove(expired.map(({ id }) => id));
-    const kept = all.filter((stored) => !expired.includes(stored) && stored.state !== "discarded");
-    const needed = new Set(kept.flatMap(listDigests));
+    const needed = new Set(all.filter((stored) => !expired.includes(stored)).flatMap(listDigests));
     await objects.prune((digest) => needed.has(digest));
   }
 
@@ -155,9 +154,11 @@ function findExpired(all: readonly StoredSet[], { maxAgeMs, maxBytes }: KeepChan
 }
 
 /** Lists the objects that a set needs: to be shown and applied, and to be undone. */
-function listDigests({ outcome, set }: StoredSet): readonly string[] {
+function listDigests({ outcome, set, state }: StoredSet): readonly string[] {
   const applied = new Set(outcome?.applied.map(({ path }) => path));
-  return set.changes.flatMap(({ after, before, path }) => [
+  // What was applied of a discarded set can still be undone.
+  const changes = state === "discarded" ? set.changes.filter(({ path }) => applied.has(path)) : set.changes;
+  return changes.flatMap(({ after, before, path }) => [
     ...toDigests(after, false),
     ...toDigests(before, applied.has(path)),
   ]);

@@ -1,5 +1,5 @@
 import type { FoundEntry, Manifest } from "@budgie/core/copies";
-import { findGuard, hasSameScripts } from "@budgie/core/guard";
+import { findGuard, hasSameScripts, isGitName } from "@budgie/core/guard";
 import { openHostFolder } from "../host/host-folder.ts";
 import type { ObjectStore } from "../objects/object-store.ts";
 import { createChangeId, type Change, type ChangeSet, type Side } from "./change-set.ts";
@@ -62,11 +62,16 @@ async function judgeChanges(
 
 async function judgeGuard(change: Change, reading: CopyReading, objects: ObjectStore): Promise<Change["guard"]> {
   const { after, path } = change;
-  if (after?.kind === "link" && leadsOut(path, after.target, reading.isLink)) return "person";
+  if (after?.kind === "link" && isGuardedLink(path, after.target, reading)) return "person";
   const guard = findGuard(path, reading.isRepository);
   if (guard === "scripts") return (await isScriptless(change, objects)) ? undefined : "person";
   // Git's folders are left out before.
   return guard === "never" ? "person" : guard;
+}
+
+/** Returns true for a symlink by which the host's programs could read or write elsewhere, or in git's own folders. */
+function isGuardedLink(path: string, target: string, { isLink }: CopyReading): boolean {
+  return leadsOut(path, target, isLink) || target.split("/").some(isGitName);
 }
 
 /** Returns true if a change of a `package.json` leaves its scripts as they were. */

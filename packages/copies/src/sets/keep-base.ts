@@ -78,18 +78,21 @@ type Stores = Pick<Keeping, "host" | "objects">;
 /** Stores a file of the host if it has this digest. */
 async function keepFile(path: string, digest: string, { host, objects }: Stores): Promise<boolean> {
   try {
-    return await host.at(path, async (place) => {
-      const file = await open(place.path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-      try {
-        const staged = await objects.stage(readPieces(file));
-        if (staged?.digest === digest) await staged.keep();
-        else await staged?.discard();
-        return staged?.digest === digest;
-      } finally {
-        await file.close();
-      }
-    });
+    return await host.at(path, (place) => storeFile(place.path, digest, objects));
   } catch {
     return false;
+  }
+}
+
+/** Stores a file if it has this digest, and is no symlink or pipe. */
+export async function storeFile(path: Buffer, digest: string | undefined, objects: ObjectStore): Promise<boolean> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const staged = await objects.stage(readPieces(file));
+    const isSame = staged !== undefined && staged.digest === digest;
+    await (isSame ? staged.keep() : staged?.discard());
+    return isSame;
+  } finally {
+    await file.close();
   }
 }

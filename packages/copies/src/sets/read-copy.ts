@@ -32,7 +32,7 @@ export async function readCopy(
   const ofBase = new Map(base.entries.flatMap((entry) => (isGits(entry.path) ? [] : [[entry.path, entry]])));
   const kinds = new Map<string, string>();
   const marks = createMarks();
-  const found = createFound(bounds.changes);
+  const found = createFound(bounds);
   const left = { bytes: bounds.bytes };
 
   /** Reads an entry, whose path is not trusted. */
@@ -46,10 +46,9 @@ export async function readCopy(
     return compareEntry({ entry, content }, ofBase.get(path), { objects, left, bounds });
   }
 
-  let entries = 0;
+  const count = createCount(bounds);
   for await (const { content, entry } of copy) {
-    entries += 1;
-    if (entries > bounds.entries) throw tooMany(bounds.entries);
+    count(entry.path);
     // A stream that is destroyed may fail later, when nobody reads it.
     content?.on("error", () => undefined);
     try {
@@ -71,17 +70,38 @@ export async function readCopy(
 }
 
 /** Creates the list of changes, by path: an entry that is there twice takes the place of the first. */
-function createFound(most: number) {
+function createFound({ changes: most, nameBytes }: SetBounds) {
   const changes = new Map<string, Change>();
-  let omitted = 0;
+  let [omitted, left] = [0, nameBytes];
   return {
     add(change: Change | undefined): void {
       if (change === undefined) return;
-      if (changes.size < most || changes.has(change.path)) changes.set(change.path, change);
-      else omitted += 1;
+      const isKnown = changes.has(change.path);
+      const bytes = isKnown ? 0 : countNames(change);
+      if (isKnown || (changes.size < most && bytes <= left)) {
+        left -= bytes;
+        changes.set(change.path, change);
+      } else omitted += 1;
     },
     list: () => [...changes.values()],
     countOmitted: () => omitted,
+  };
+}
+
+/** Counts the bytes that an agent chose in the record of a change. */
+function countNames({ after, before, path }: Change): number {
+  const targets = [before, after].map((side) => (side?.kind === "link" ? side.target : ""));
+  return Buffer.byteLength([path, ...targets].join(""));
+}
+
+/** Returns a function that counts an entry of the copy, and throws once these are too many. */
+function createCount({ entries: most, pathBytes }: SetBounds): (path: string) => void {
+  let [entries, bytes] = [0, 0];
+  return (path) => {
+    entries += 1;
+    bytes += Buffer.byteLength(path);
+    if (entries > most) throw tooMany(`more than ${most} entries`);
+    if (bytes > pathBytes) throw tooMany("names that are too long in sum");
   };
 }
 
@@ -89,10 +109,10 @@ function isGits(path: string): boolean {
   return path.split("/").some(isGitName);
 }
 
-function tooMany(most: number): BudgieError {
+function tooMany(what: string): BudgieError {
   return new BudgieError(
     "WORKSPACE_INVALID",
-    `The copy has more than ${most} entries, so its changes cannot be collected. Have the agent remove what it made.`,
+    `The copy has ${what}, so its changes cannot be collected. Have the agent remove what it made.`,
   );
 }
 

@@ -195,6 +195,20 @@ describe("an apply", () => {
     expect(showTree(world.directory)).toEqual({ ...FILES, "b/": "" });
   });
 
+  it("writes nothing if the directory cannot be remembered as one where an agent wrote", async () => {
+    const world = createWorld(FILES);
+    changeCopy(world);
+    const { id } = await world.collect();
+    const fileTrust = {
+      note() {
+        throw new Error("no room");
+      },
+    };
+
+    await expect(applyIn(world, id, { fileTrust })).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
+    expect(showTree(world.directory)).toEqual({ ...FILES, "b/": "" });
+  });
+
   it("is refused in another directory at the same path", async () => {
     const world = createWorld(FILES);
     changeCopy(world);

@@ -149,5 +149,6 @@ export function applyIn(
   id: string,
   over: Partial<Parameters<typeof applyChanges>[0]> = {},
 ): Promise<ApplyResult> {
-  return applyChanges({ sets, owner, id, onConflict: "stop", withGuarded: false, ...over });
+  const fileTrust = { note: () => undefined };
+  return applyChanges({ sets, owner, fileTrust, id, onConflict: "stop", withGuarded: false, ...over });
 }

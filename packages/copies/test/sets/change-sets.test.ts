@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { undoChanges } from "@budgie/copies/apply";
 import { applyIn, createWorld, readTree, showTree, writeFiles, type World } from "../helpers/create-world.ts";
 
 const FILES = { "a.txt": "one\n", "b/c.txt": "two\n" };
@@ -40,6 +41,22 @@ describe("stored sets", () => {
     expect((await world.sets.discard(id.slice(0, 8))).state).toBe("discarded");
     await expect(applyIn(world, id)).rejects.toThrow("is discarded");
     await expect(world.sets.find("ffff")).rejects.toMatchObject({ code: "INPUT_INVALID" });
+  });
+
+  it("that are discarded after a part was applied keep what an undo of that part needs", async () => {
+    const world = createWorld(FILES);
+    writeFiles(world.copy, { "a.txt": "ONE\n", "AGENTS.md": "obey\n" });
+    const { id } = await world.collect();
+    await applyIn(world, id);
+    await world.sets.discard(id);
+    const folder = join(world.stateDir, "objects");
+    for (const name of readdirSync(folder)) utimesSync(join(folder, name), 0, 0);
+    await world.collect();
+
+    const undone = await undoChanges({ sets: world.sets, owner: world.owner, id });
+
+    expect(undone).toMatchObject({ state: "undone", conflicts: [] });
+    expect(showTree(world.directory)).toEqual({ ...FILES, "b/": "" });
   });
 
   it("whose object is damaged are not applied", async () => {

@@ -67,6 +67,7 @@ describe("a hostile copy", () => {
     ["../../etc", true],
     ["b/../../x", true],
     ["link/x", true],
+    [".git/config", true],
     ["a.txt", false],
     ["b/c.txt", false],
   ])("with a link to %s has it guarded: %s", async (target, isGuarded) => {
@@ -93,6 +94,15 @@ describe("a hostile copy", () => {
     expect(set.omitted).toBe(1);
   });
 
+  it("has changes whose names and targets are too long in sum counted, and not recorded", async () => {
+    const world = createWorld(FILES);
+    const link = { entry: { path: "link", kind: "link", target: "x".repeat(100) } } as const;
+
+    const set = await collectWith(world, [link, file("y".repeat(90), "y\n"), file("z.txt", "z\n")], { nameBytes: 120 });
+
+    expect([set.changes.map(({ path }) => path), set.omitted]).toEqual([["link", "z.txt"], 1]);
+  });
+
   it("with more content than a file says it has stops at the bound", async () => {
     const world = createWorld(FILES);
     let pieces = 0;
@@ -115,9 +125,9 @@ describe("a hostile copy", () => {
   it("with too many entries is not collected", async () => {
     const world = createWorld(FILES);
 
-    const collected = collectWith(world, [], { entries: 2 });
+    const collected = [{ entries: 2 }, { pathBytes: 10 }].map((bounds) => collectWith(world, [], bounds));
 
-    await expect(collected).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
+    for (const each of collected) await expect(each).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
   });
 
   it("whose package.json changes its scripts is guarded, and one that does not is not", async () => {

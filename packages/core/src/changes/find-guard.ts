@@ -58,18 +58,23 @@ const BUILD_ENDS = [".gradle", ".gradle.kts"];
 export function findGuard(path: string, isRepository: (folder: string) => boolean): Guard | undefined {
   const names = path.split("/");
   if (names.some(isGitName)) return "never";
-  return findHostGuard(names, isRepository) ?? findNamedGuard(path.toLowerCase(), names.at(-1)?.toLowerCase() ?? "");
+  const folded = names.map(foldName);
+  return findHostGuard(names, folded, isRepository) ?? findNamedGuard(folded.join("/"), folded.at(-1) ?? "");
 }
 
 /** Returns true if some file system or some git takes a name for `.git`. */
 export function isGitName(name: string): boolean {
-  const folded = name
+  // Windows ignores a stream's name, and dots and spaces at the end.
+  const shown = trimEnd(foldName(name).split(":")[0] ?? "");
+  return shown === ".git" || /^git~\d{1,9}$/.test(shown);
+}
+
+/** Returns a name as file systems compare it that ignore case, and characters that are not seen. */
+function foldName(name: string): string {
+  return name
     .replace(/\p{Default_Ignorable_Code_Point}/gu, "")
     .normalize("NFKC")
     .toLowerCase();
-  // Windows ignores a stream's name, and dots and spaces at the end.
-  const shown = trimEnd(folded.split(":")[0] ?? "");
-  return shown === ".git" || /^git~\d{1,9}$/.test(shown);
 }
 
 /** Returns true if two texts of a `package.json` have the same scripts. */
@@ -85,9 +90,13 @@ function trimEnd(name: string): string {
 }
 
 /** Follows a path through the kinds of its folders, as the watch of executable paths does. */
-function findHostGuard(names: readonly string[], isRepository: (folder: string) => boolean): Guard | undefined {
+function findHostGuard(
+  names: readonly string[],
+  folded: readonly string[],
+  isRepository: (folder: string) => boolean,
+): Guard | undefined {
   let folder: FolderKind = "plain";
-  for (const [index, name] of names.entries()) {
+  for (const [index, name] of folded.entries()) {
     if (folder === "plain" && isRepository(names.slice(0, index).join("/"))) folder = "bare";
     const meaning = findNameKind(name, folder);
     if (RUN.has(meaning)) return "person";

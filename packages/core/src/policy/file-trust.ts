@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { appendFileSync, lstatSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { BudgieError } from "../errors.ts";
 import { parseJson } from "../text/parse-json.ts";
 import { replaceFile } from "../text/replace-file.ts";
 
@@ -54,6 +55,17 @@ export function openFileTrust(stateDir: string, toCommand: (path: string) => str
       replaceFile(trustedFile, JSON.stringify({ ...trusted(), [path]: hashBytes(bytes) }));
     },
   };
+}
+
+/** Remembers a directory before something of an agent is written there. Throws `STATE_UNUSABLE` if that fails. */
+export function noteDirectory(trust: Pick<FileTrust, "note">, directory: string): void {
+  try {
+    trust.note(directory);
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
+    const message = `Cannot remember in the state directory that an agent may write in "${directory}" (${reason}). Make it writable, or make room there.`;
+    throw new BudgieError("STATE_UNUSABLE", message, { cause });
+  }
 }
 
 /** Returns a function that reads a file again only if it has changed. */

@@ -33,6 +33,8 @@ describe("the guard of a changed path", () => {
     [".github/workflows/ci.yml", "person"],
     ["docs/AGENTS.md", "person"],
     ["CLAUDE.md", "person"],
+    ["AGENT\u017f.md", "person"],
+    [".hu\u200dsky/pre-push", "person"],
     ["GEMINI.md", "person"],
     [".cursorrules", "person"],
     ["crates/a/.cargo/config.toml", "person"],

@@ -1,5 +1,5 @@
 import type { Owner, RunTurn } from "@budgie/core";
-import { isTooDeep, type Nesting } from "@budgie/core/policy";
+import { isTooDeep, type FileTrust, type Nesting } from "@budgie/core/policy";
 import type { HealthReport } from "@budgie/core/runs";
 import type { SessionStore } from "@budgie/core/sessions";
 import type { Step } from "@budgie/core/turn";
@@ -29,6 +29,8 @@ export type ClientsOptions = {
   readonly changes: ChangeSetsOpener;
   /** This process, which applies changes */
   readonly owner: Owner;
+  /** Remembers the directories that get an agent's changes */
+  readonly fileTrust: Pick<FileTrust, "note">;
   readonly health: () => Promise<HealthReport>;
   /** Called when a client lists tools that it may call */
   readonly onList: () => void;
@@ -52,7 +54,18 @@ type Options = Pick<
 
 /** Returns a function that creates the tools of a client, with everything that belongs to that client alone. */
 export function createClients(config: Options, options: ClientsOptions): (client: Client) => ClientTools {
-  const { areApart, changes, nesting, onList, owner: process, report, runTurn, sessions, ...shared } = options;
+  const {
+    areApart,
+    changes,
+    fileTrust,
+    nesting,
+    onList,
+    owner: process,
+    report,
+    runTurn,
+    sessions,
+    ...shared
+  } = options;
   const owners = areApart ? createSessionOwners(sessions) : undefined;
   const longCallTools = buildLongCallTools(config);
   const changeTools = buildChangeTools(config);
@@ -87,6 +100,7 @@ export function createClients(config: Options, options: ClientsOptions): (client
       areListed: () => areListed,
       openSets: changes.open,
       owner: process,
+      fileTrust,
       isOwn: (sessionId) => own.has(sessionId),
     });
     const definitions = (): ReturnType<typeof tools.definitions> => {

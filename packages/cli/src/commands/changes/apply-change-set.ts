@@ -1,6 +1,6 @@
 import { applyChanges, undoChanges, type ApplyResult } from "@budgie/copies/apply";
 import { escapeUnseen } from "@budgie/copies/diffs";
-import type { Host } from "@budgie/mcp-server";
+import { openUserFileTrust, type Host } from "@budgie/mcp-server";
 import type { Config } from "../../config/config.ts";
 import { hasPerson, isYes, refuseWithoutPerson } from "../../process/refuse-without-person.ts";
 import { shortId } from "../../terminal/expand-id.ts";
@@ -30,7 +30,8 @@ export async function applyChangeSet(config: Config, options: ApplyChangesOption
       if (!(await isYes(host))) return 1;
     }
     const onConflict = skipConflicts ? "skip" : "stop";
-    const result = await applyChanges({ sets, owner, id: changeId, onConflict, withGuarded: guarded });
+    const fileTrust = openUserFileTrust(config, host);
+    const result = await applyChanges({ sets, owner, fileTrust, id: changeId, onConflict, withGuarded: guarded });
     host.stdout.write(json ? stringifySafely(result) : resultText(result, "Applied"));
     if (!json && result.heldBack.length > 0) host.stdout.write(heldBackText(result, host));
     return result.conflicts.length === 0 ? 0 : 1;

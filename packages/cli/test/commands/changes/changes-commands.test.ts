@@ -79,6 +79,17 @@ describe("budgie changes", () => {
     expect((await user.command(["changes", "ls"])).stdout).toContain("no pending change sets");
   });
 
+  it("applies what is configuration so that it is refused until a person trusts it", async () => {
+    await using user = await createBudgieUser();
+    const { directory, id } = await collect(user, { "a.txt": "ONE\n", "budgie.json": "{}" });
+    const list = () => user.command(["changes", "ls", "--config", join(directory, "budgie.json")]);
+
+    await user.command(["changes", "apply", id]);
+
+    expect(existsSync(join(directory, "budgie.json"))).toBe(true);
+    expect(await list()).toMatchObject({ exitCode: 2, stderr: expect.stringContaining("where agents could write") });
+  });
+
   it("names a conflict, writes nothing and exits with 1", async () => {
     await using user = await createBudgieUser();
     const { directory, id } = await collect(user, { "a.txt": "ONE\n", "b.txt": "two\n" });

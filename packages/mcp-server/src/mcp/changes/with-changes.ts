@@ -1,6 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { BudgieError, type Owner } from "@budgie/core";
+import type { FileTrust } from "@budgie/core/policy";
 import type { ShownChanges } from "@budgie/copies/diffs";
 import type { ChangeSets, StoredSet } from "@budgie/copies/sets";
 import type { ClientTools } from "../calls/client-tools.ts";
@@ -15,13 +16,15 @@ export type ChangesOptions = {
   readonly areListed: () => boolean;
   readonly openSets: () => Promise<ChangeSets>;
   readonly owner: Owner;
+  /** Remembers the directories that get an agent's changes */
+  readonly fileTrust: Pick<FileTrust, "note">;
   /** Returns true for a session that a turn of the client ran in */
   readonly isOwn: (sessionId: string) => boolean;
 };
 
 /** Wraps a client's tools: adds those for the changes of its own sessions. To another client's tools these do not exist. */
 export function withChanges(clientTools: ClientTools, options: ChangesOptions): ClientTools {
-  const { areListed, isOwn, openSets, owner, tools } = options;
+  const { areListed, fileTrust, isOwn, openSets, owner, tools } = options;
   let last: { readonly id: string; readonly shown: ShownChanges } | undefined;
 
   async function listOwn(): Promise<readonly StoredSet[]> {
@@ -62,7 +65,8 @@ export function withChanges(clientTools: ClientTools, options: ChangesOptions): 
     const { applyChanges } = await import("@budgie/copies/apply");
     const { toAppliedResult } = await load();
     const sets = await openSets();
-    return toAppliedResult(await applyChanges({ sets, owner, id: stored.id, onConflict, withGuarded: false }));
+    const asked = { sets, owner, fileTrust, id: stored.id, onConflict, withGuarded: false } as const;
+    return toAppliedResult(await applyChanges(asked));
   }
 
   async function discard(input: unknown): Promise<CallToolResult> {

@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createOwner } from "@budgie/core";
+import { openFileTrust } from "@budgie/core/policy";
 import type { FoundEntry } from "@budgie/core/copies";
 import { createChangeSets } from "@budgie/copies/sets";
 import { buildChangeTools } from "../../../src/mcp/changes/build-change-tools.ts";
@@ -34,6 +35,7 @@ function createClient({
   onTestFinished(sets.close);
   const owner = createOwner({ stateDir: top });
   onTestFinished(() => owner.release());
+  const trust = openFileTrust(top, String);
   const clientTools = {
     definitions: () => [],
     call: () => undefined,
@@ -45,6 +47,7 @@ function createClient({
     areListed: () => areListed,
     openSets: async () => sets,
     owner,
+    fileTrust: trust,
     isOwn: (sessionId) => sessionId === MINE,
   });
   const call: Call = async (name, input = {}) => (await tools.call(`b.${name}`, input, {})) ?? { content: [] };
@@ -60,7 +63,7 @@ function createClient({
     return stored?.id ?? "";
   }
 
-  return { call, collect, directory, tools };
+  return { call, collect, directory, tools, trust };
 }
 
 /** Reads all pages of a set, and returns the token of the last. */
@@ -112,6 +115,19 @@ describe("the tools for changes", () => {
     expect(applied.structuredContent).toMatchObject({ state: "partly", applied: 2, heldBack: ["AGENTS.md"] });
     expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("ONE\n");
     expect(existsSync(join(directory, "AGENTS.md"))).toBe(false);
+  });
+
+  it("remember a directory that gets an agent's changes as one where an agent wrote, and none that gets nothing", async () => {
+    const { call, collect, directory, trust } = createClient();
+    const changeId = await collect(MINE, { "a.txt": "ONE\n" });
+    const reviewToken = await readAll(call, changeId);
+    const check = () => trust.check(join(directory, "budgie.json"), Buffer.from("{}"));
+
+    await call("apply_changes", { changeId, reviewToken: "x" });
+    expect(check).not.toThrow();
+    await call("apply_changes", { changeId, reviewToken });
+
+    expect(check).toThrow("where agents could write");
   });
 
   it("take no token of another set, nor one of an earlier turn", async () => {
