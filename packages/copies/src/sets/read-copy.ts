@@ -3,6 +3,7 @@ import type { FoundEntry, Manifest, TreeEntry } from "@budgie/core/copies";
 import { isGitName } from "@budgie/core/guard";
 import { checkTreePath, isUtf8 } from "../host/check-tree-path.ts";
 import type { ObjectStore } from "../objects/object-store.ts";
+import { createFoundChanges } from "./create-found-changes.ts";
 import { hashContent } from "./hash-content.ts";
 import type { Change, Side } from "./change-set.ts";
 import type { SetBounds } from "./set-bounds.ts";
@@ -32,7 +33,7 @@ export async function readCopy(
   const ofBase = new Map(base.entries.flatMap((entry) => (isGits(entry.path) ? [] : [[entry.path, entry]])));
   const kinds = new Map<string, string>();
   const marks = createMarks();
-  const found = createFound(bounds);
+  const found = createFoundChanges(bounds);
   const left = { bytes: bounds.bytes };
 
   /** Reads an entry, whose path is not trusted. */
@@ -67,31 +68,6 @@ export async function readCopy(
     isLink: (path) => kinds.get(path) === "link",
     bytes: bounds.bytes - left.bytes,
   };
-}
-
-/** Creates the list of changes, by path: an entry that is there twice takes the place of the first. */
-function createFound({ changes: most, nameBytes }: SetBounds) {
-  const changes = new Map<string, Change>();
-  let [omitted, left] = [0, nameBytes];
-  return {
-    add(change: Change | undefined): void {
-      if (change === undefined) return;
-      const isKnown = changes.has(change.path);
-      const bytes = isKnown ? 0 : countNames(change);
-      if (isKnown || (changes.size < most && bytes <= left)) {
-        left -= bytes;
-        changes.set(change.path, change);
-      } else omitted += 1;
-    },
-    list: () => [...changes.values()],
-    countOmitted: () => omitted,
-  };
-}
-
-/** Counts the bytes that an agent chose in the record of a change. */
-function countNames({ after, before, path }: Change): number {
-  const targets = [before, after].map((side) => (side?.kind === "link" ? side.target : ""));
-  return Buffer.byteLength([path, ...targets].join(""));
 }
 
 /** Returns a function that counts an entry of the copy, and throws once these are too many. */
