@@ -90,7 +90,8 @@ const SUMS = [
   "total(ended IS NULL) AS open",
   "sum(credits) AS credits",
   "sum(cost) AS cost",
-  ...Object.values(TOKENS).map((name) => `sum(iif(basis IN ('turn', 'thread'), ${name}, NULL)) AS ${name}`),
+  // As floating-point numbers: a sum of integers may be too large for SQLite, or for its reader.
+  ...Object.values(TOKENS).map((name) => `sum(iif(basis IN ('turn', 'thread'), ${name} * 1.0, NULL)) AS ${name}`),
 ].join(", ");
 
 /** Adds up the rows of a key, of which there is one for each currency. */

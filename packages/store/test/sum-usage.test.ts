@@ -35,6 +35,12 @@ describe("the sums of the run log", () => {
     ]);
   });
 
+  it("are there however many tokens an agent invents", async () => {
+    const { archive } = await remember([9e18, 9e18].map((inputTokens) => ({ usage: { basis: "turn", inputTokens } })));
+
+    expect(await archive.usage({ by: "agent" })).toMatchObject([{ turns: 2, inputTokens: 1.8e19 }]);
+  });
+
   it("are by model, project or client, of which older turns have none", async () => {
     const { archive } = await remember([
       { usage: { credits: 1, model: "m1" }, directory: "/x", client: "claude-code" },

@@ -12,9 +12,14 @@ export function addUsage(earlier: Usage | undefined, later: Usage | undefined): 
   });
 }
 
-/** Adds counts of tokens; one that is unknown on both sides stays unknown. */
+/** Adds counts of tokens, up to the largest safe integer; one that is unknown on both sides stays unknown. */
 export function addTokens(earlier: TokenFigures, later: TokenFigures): TokenFigures {
-  return pickTokens(Object.fromEntries(TOKEN_FIGURES.map((name) => [name, addKnown(earlier[name], later[name])])));
+  const add = (name: keyof TokenFigures): number | undefined => {
+    const sum = addKnown(earlier[name], later[name]);
+    // An agent may report any number of them, and node:sqlite reads no row with a larger one.
+    return sum && Math.min(sum, Number.MAX_SAFE_INTEGER);
+  };
+  return pickTokens(Object.fromEntries(TOKEN_FIGURES.map((name) => [name, add(name)])));
 }
 
 /** Returns the known tokens. */
