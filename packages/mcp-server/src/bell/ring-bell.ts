@@ -5,7 +5,7 @@ import type { Step, Turn } from "@budgie/core/turn";
 import type { Bell } from "./create-bell.ts";
 import { formatBellFacts, type BellEvent, type BellFacts } from "./format-bell-facts.ts";
 
-// Such a call has no turn whose end could be told.
+// These ends are told as what caused them.
 const EVENTS: Readonly<Record<string, BellEvent>> = { WORKSPACE_INVALID: "refusal", BUDGET_SPENT: "budget" };
 
 /** Creates a step that rings the bell when a turn was refused a host, when a budget is told, and at its end. */
@@ -30,7 +30,9 @@ export function ringBell({ ring }: Pick<Bell, "ring">): Step {
       const outcome = error instanceof BudgieError ? error.code : "BUG";
       const own = error instanceof BudgieError ? error.report : {};
       const warnings = [...(own.warnings ?? []), ...(turn.report.warnings ?? [])];
-      ringOf(EVENTS[outcome] ?? "end", { outcome, warnings });
+      // An agent's words may be in the message of another error.
+      const message = outcome === "BUDGET_SPENT" ? (error as BudgieError).message : undefined;
+      ringOf(EVENTS[outcome] ?? "end", { outcome, message, warnings });
       throw error;
     }
   };

@@ -95,3 +95,13 @@ it("It rings for what a turn is told of its budgets", async () => {
 
   expect(rung).toMatchObject([{ event: "budget", message: "80 % of the day's credits are spent." }, { event: "end" }]);
 });
+
+it("It rings for a budget that ended a turn, and says which one", async () => {
+  const rung = await ringThrough((turn) => {
+    begin(turn);
+    throw new BudgieError("BUDGET_SPENT", "The agent was stopped, since it has used 5 credits of this call.");
+  });
+
+  const message = "The agent was stopped, since it has used 5 credits of this call.";
+  expect(rung).toMatchObject([{ event: "budget", outcome: "BUDGET_SPENT", message }]);
+});
