@@ -49,7 +49,9 @@ export function reserveBudget({ budgets, nesting, retryDelayMs }: TurnSettings):
       if (turn.attempts > 0) turn.warn(...listUnknown(turn, standings, Object.keys(known)).filter(isToldOf));
     } catch (error) {
       // The turn has been answered, or has an error of its own.
-      turn.warn(`Its budget could not be settled, so it counts with what it reserved: ${(error as Error).message}`);
+      turn.warn(
+        `Its budget could not be settled, so it counts with what it reserved until another turn begins: ${(error as Error).message}`,
+      );
     }
   }
 
@@ -58,7 +60,10 @@ export function reserveBudget({ budgets, nesting, retryDelayMs }: TurnSettings):
     const scoped = [...budgetsOf(agent.name, directory), ...toCallBudget(turn)];
     refuseLooser(scoped);
     const counted = { runId: turn.id, sessionId: turn.resumed?.id, now: new Date() };
-    const limits = withBreadth(listLimits(scoped, counted), turn.id, nesting.most);
+    // Only budgies without a sandbox around them share a state.
+    const isShared = turn.route.runner.isolation === "none";
+    const own = listLimits(scoped, counted);
+    const limits = isShared ? withBreadth(own, turn.id, nesting.most) : own;
     if (limits.length === 0 && nesting.rootSession === undefined) return next();
     const watch = watchBudget(turn, await reserve(turn, limits));
     const clock = performance.now();

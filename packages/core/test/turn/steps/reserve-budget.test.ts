@@ -89,7 +89,10 @@ describe("a turn with a budget", () => {
 
     const { response, warnings } = await runTurn(TURN);
 
-    expect([response, warnings]).toEqual(["done", [expect.stringMatching(/counts with what it reserved: Full disk/)]]);
+    expect([response, warnings]).toEqual([
+      "done",
+      [expect.stringMatching(/counts with what it reserved until another turn begins: Full disk/)],
+    ]);
   });
 
   it("reports limits of which four fifths are used, and only those", async () => {
@@ -163,6 +166,14 @@ describe("where agents may call agents", () => {
     await runTurn(TURN);
 
     expect(wishes[0]?.limits).toEqual([expect.objectContaining({ window: "turn", unit: "turns", most })]);
+  });
+
+  it("a call in a sandbox, whose agents' budgies have a state of their own, reserves nothing without a budget", async () => {
+    const { runTurn, wishes } = createBudgeted({ nesting: { level: 0, most: 2 }, isolation: "container" });
+
+    await runTurn(TURN);
+
+    expect(wishes).toEqual([]);
   });
 
   it("their processes learn the session of the outermost call, unless in a sandbox", async () => {
