@@ -1,5 +1,5 @@
 import type { Owner } from "@budgie/core";
-import type { BudgetLedger, Reserved, Standing } from "@budgie/core/budget";
+import type { Amounts, BudgetLedger, Reserved, Standing } from "@budgie/core/budget";
 import { parseBoundedJson } from "@budgie/core/bounds";
 import { parseOwnerRecord, type OwnerRecord } from "@budgie/core/owners";
 import { inTransaction } from "./in-transaction.ts";
@@ -17,7 +17,9 @@ export type LedgerOptions = {
 /** Creates the ledger in the database of a state directory. Nothing is opened or loaded before the first reservation. */
 export function createBudgetLedger({ owner, stateDir }: LedgerOptions): BudgetLedger {
   const state = createStateDatabase(stateDir);
-  let isPruned = false;
+  // The turns whose ends could not be written, as on a full disk; the next reservation writes them.
+  const unsettled = new Map<string, Amounts | undefined>();
+  let prunedMs = -Infinity;
 
   /** Runs `work` in a transaction. Throws `STATE_UNUSABLE` if that fails: a limit that cannot be counted must not be passed. */
   async function change<T>(work: (database: Database) => T): Promise<T> {
@@ -46,6 +48,17 @@ export function createBudgetLedger({ owner, stateDir }: LedgerOptions): BudgetLe
     return rows.flatMap((row) => (isLost(String(row["owner"]), Number(row["ends"])) ? [String(row["run"])] : []));
   }
 
+  async function settle(runId: string, used: Amounts | undefined): Promise<readonly Standing[]> {
+    try {
+      const standings = await change((database) => settleBudget(database, runId, used));
+      unsettled.delete(runId);
+      return standings;
+    } catch (error) {
+      unsettled.set(runId, used);
+      throw error;
+    }
+  }
+
   return {
     async reserve(wish): Promise<Reserved> {
       // Others judge by the lock whether this turn still runs.
@@ -53,18 +66,23 @@ export function createBudgetLedger({ owner, stateDir }: LedgerOptions): BudgetLe
       const lost = await findLost().catch((error: unknown) => {
         throw state.toProblem(error);
       });
+      for (const [run, used] of unsettled) await settle(run, used).catch(() => undefined);
       return change((database) => {
         for (const run of lost) settleLost(database, run);
-        if (!isPruned) pruneBudget(database);
-        isPruned = true;
+        if (Date.now() - prunedMs >= PRUNE_EVERY_MS) {
+          pruneBudget(database);
+          prunedMs = Date.now();
+        }
         return reserveBudget(database, wish, owner.record);
       });
     },
     bind: (runId, sessionId) => change((database) => bindBudget(database, runId, sessionId)),
-    settle: (runId, used): Promise<readonly Standing[]> => change((database) => settleBudget(database, runId, used)),
+    settle,
     close: state.close,
   };
 }
+
+const PRUNE_EVERY_MS = 24 * 60 * 60 * 1000;
 
 function toText(record: OwnerRecord): string {
   return JSON.stringify(record);

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createOwner } from "@budgie/core";
 import { listLimits, type Budget, type BudgetLedger, type Reserved } from "@budgie/core/budget";
 import { readOwnProcess } from "@budgie/core/owners";
@@ -10,6 +10,7 @@ import { createFolder, edit } from "./helpers.ts";
 
 const NOON = new Date(2026, 10, 28, 12);
 const MINUTE_MS = 60_000;
+const BUDGET = { turn: { credits: 10 }, day: { credits: 10 } };
 
 describe("fifty turns at once", () => {
   it("in two budgies on one state are no more than the limit", async () => {
@@ -38,13 +39,12 @@ describe("fifty turns at once", () => {
 describe("a turn's end", () => {
   it("returns what the turn reserved and did not use", async () => {
     const ledger = openLedger(createFolder());
-    const budget = { turn: { credits: 10 }, day: { credits: 10 } };
-    const { run } = await begin(ledger, budget);
+    const { run } = await begin(ledger, BUDGET);
 
     const standings = await ledger.settle(run, { turns: 1, minutes: 1, credits: 9.5 });
 
     expect(standings).toContainEqual(expect.objectContaining({ window: "day", used: 9.5, reserved: 0 }));
-    expect(toCaps((await begin(ledger, budget)).outcome)).toEqual([0.5]);
+    expect(toCaps((await begin(ledger, BUDGET)).outcome)).toEqual([0.5]);
   });
 
   it("counts what the program did not report as what the turn reserved", async () => {
@@ -64,6 +64,17 @@ describe("a turn's end", () => {
     await ledger.settle(run, undefined);
 
     expect((await begin(ledger, { day: { turns: 1 } })).outcome.spent).toBeUndefined();
+  });
+
+  it("that could not be written returns what the turn reserved once another begins", async () => {
+    const stateDir = createFolder();
+    const ledger = openLedger(stateDir);
+    const { run } = await begin(ledger, BUDGET);
+    edit(stateDir, "CREATE TRIGGER full BEFORE DELETE ON budget_turns BEGIN SELECT raise(ABORT, 'full disk'); END");
+    await expect(ledger.settle(run, { turns: 1, credits: 2 })).rejects.toThrow("full disk");
+    edit(stateDir, "DROP TRIGGER full");
+
+    expect(toCaps((await begin(ledger, BUDGET)).outcome)).toEqual([8]);
   });
 
   it("adds up tenths without an error", async () => {
@@ -101,8 +112,9 @@ describe("a budgie that was killed between reservation and end", () => {
     const old = await begin(dead, { day: { minutes: 100 } });
     await dead.die();
     const now = Date.now();
-    setTimes(stateDir, young.run, { started: now - 5 * MINUTE_MS, ends: now + MINUTE_MS });
-    setTimes(stateDir, old.run, { started: now - 500 * MINUTE_MS, ends: now - 480 * MINUTE_MS });
+    const times = (from: number, to: number) => `started = ${now + from * MINUTE_MS}, ends = ${now + to * MINUTE_MS}`;
+    edit(stateDir, `UPDATE budget_turns SET ${times(-5, 1)} WHERE run = '${young.run}'`);
+    edit(stateDir, `UPDATE budget_turns SET ${times(-500, -480)} WHERE run = '${old.run}'`);
 
     const ledger = openLedger(stateDir);
     await begin(ledger, { day: { turns: 9 } });
@@ -180,15 +192,17 @@ it("A ledger that cannot be read lets no turn begin", async () => {
   await expect(begin(openLedger(stateDir), { day: { turns: 1 } })).rejects.toMatchObject({ code: "STATE_UNUSABLE" });
 });
 
-it("The totals of past days and removed sessions are removed", async () => {
+it("The totals of past days and removed sessions are removed, each day of a budgie that runs for long", async () => {
   const stateDir = createFolder();
   const ledger = openLedger(stateDir);
   const { run } = await begin(ledger, { day: { turns: 5 }, session: { turns: 5 } });
   await ledger.bind(run, randomUUID());
   await ledger.settle(run, { turns: 1 });
   edit(stateDir, `UPDATE budget_totals SET touched = ${Date.now() - 31 * 24 * 60 * MINUTE_MS}`);
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 24 * 60 * MINUTE_MS });
+  onTestFinished(() => void vi.useRealTimers());
 
-  await begin(openLedger(stateDir), { turn: { turns: 1 } });
+  await begin(ledger, { turn: { turns: 1 } });
 
   expect((await peek(ledger, "turns")).used).toBe(0);
 });
@@ -236,8 +250,4 @@ async function peek(ledger: BudgetLedger, unit: string) {
   const { outcome } = await begin(ledger, { day: { [unit]: 0 } });
   if (outcome.spent === undefined) throw new Error("A limit of 0 let a turn begin.");
   return outcome.spent;
-}
-
-function setTimes(stateDir: string, run: string, times: { readonly started: number; readonly ends: number }): void {
-  edit(stateDir, `UPDATE budget_turns SET started = ${times.started}, ends = ${times.ends} WHERE run = '${run}'`);
 }
