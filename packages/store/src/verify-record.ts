@@ -182,11 +182,15 @@ function findAdded(database: Database, { runsBefore }: RecordEnds): RecordFault 
   return row === undefined ? undefined : { kind: "added", run: String(row["id"]) };
 }
 
-/** Finds an answer that is missing although an older one is there: budgie removes the oldest. */
+/**
+ * Finds an answer that is missing although one is there of a turn that began and ended earlier: budgie removes the oldest. A turn that ended
+ * later may have added its answer after that.
+ */
 function findRemovedAnswer(database: Database): RecordFault | undefined {
   const [row] = database.all(
-    `SELECT id, entry FROM runs LEFT JOIN answers ON run = number
-      WHERE answer_digest IS NOT NULL AND run IS NULL AND number > (SELECT min(run) FROM answers) ORDER BY number LIMIT 1`,
+    `SELECT id, entry FROM (SELECT id, number, entry, answer_digest, run, min(iif(run IS NULL, NULL, coalesce(entry, 0)))
+        OVER (ORDER BY number ROWS UNBOUNDED PRECEDING) AS oldest FROM runs LEFT JOIN answers ON run = number)
+      WHERE answer_digest IS NOT NULL AND run IS NULL AND oldest < entry ORDER BY number LIMIT 1`,
   );
   return row === undefined ? undefined : { kind: "answer", entry: Number(row["entry"]), run: String(row["id"]) };
 }

@@ -152,6 +152,19 @@ describe("the record of turns", () => {
     ]);
   });
 
+  it("is whole if a long turn ended after the limits had removed answers of turns that began later", async () => {
+    const [long, short] = [makeRun(), makeRun()];
+    const stateDir = createFolder();
+    const log = open(stateDir);
+    await log.begin(long);
+    await log.finish(short);
+    edit(stateDir, "DELETE FROM answers");
+    await log.finish(long);
+
+    expect(await verify(stateDir)).toMatchObject({ turns: 2, withoutAnswer: 1 });
+    expect((await verify(stateDir)).fault).toBeUndefined();
+  });
+
   it("names a changed long answer, which is read apart", async () => {
     const answer = "x".repeat(100_000);
     const { ids, stateDir } = await record([makeRun(), makeRun({ answer }), makeRun()]);
