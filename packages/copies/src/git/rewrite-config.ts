@@ -41,11 +41,19 @@ const OF_NAMED: ReadonlySet<string> = new Set([
 const LONGEST = 4096;
 
 function rewriteSetting({ name, section, subsection, value }: ConfigSetting): string | undefined {
-  const isKnown = (subsection === undefined ? PLAIN : OF_NAMED).has(`${section}.${name}`);
-  const shown = section === "remote" && name === "url" ? withoutLogin(value) : value;
-  if (!isKnown || shown === undefined || ![shown, subsection ?? ""].every(isPlain)) return undefined;
+  const key = `${section}.${name}`;
+  const isKnown = (subsection === undefined ? PLAIN : OF_NAMED).has(key);
+  const shown = isAddress(key, value) ? withoutLogin(value) : value;
+  // No name of a remote or branch has a colon, but git takes an address in its place.
+  if (!isKnown || shown === undefined || subsection?.includes(":") === true) return undefined;
+  if (![shown, subsection ?? ""].every(isPlain)) return undefined;
   const header = subsection === undefined ? `[${section}]` : `[${section} ${quote(subsection)}]`;
   return `${header}\n\t${name} = ${quote(shown)}\n`;
+}
+
+/** Returns true for an address, which `git push -u` also writes in place of a branch's remote. */
+function isAddress(key: string, value: string): boolean {
+  return key === "remote.url" || (key === "branch.remote" && /:|^(?:\/|\.\.?\/|~)/.test(value));
 }
 
 function isPlain(text: string): boolean {
@@ -67,5 +75,5 @@ function withoutLogin(address: string): string | undefined {
 }
 
 const NETWORK: ReadonlySet<string> = new Set(["http:", "https:", "ssh:", "git:"]);
-// As in git@example.com:team/project.git, where the name is part of the address.
-const SCP = /^(?:[\w.-]+@)?[\w.-]+:(?!\/\/)[^\s]+$/;
+// As in git@example.com:team/project.git, where the name is part of the address. Two colons name a program, as in ext::program.
+const SCP = /^(?:[\w.-]+@)?[\w.-]+:(?!\/\/|:)[^\s]+$/;
