@@ -30,17 +30,37 @@ export async function* unpackCopy(
       else if (path !== "") yield toFound(path, header, pieces);
       await pieces.drain();
     }
-    for (const path of again) {
-      const found = await readAgain(path);
-      if (found !== undefined) yield found;
-    }
   } finally {
     archive.destroy();
   }
+  for (const path of again) {
+    const found = await readAgain(path);
+    if (found === undefined) continue;
+    try {
+      if (found.entry.kind === "file" && (left.bytes -= found.entry.size) < 0) throw tooMuchError(path);
+      yield found;
+    } finally {
+      found.content?.destroy();
+    }
+  }
+}
+
+/** Reads the first entry of the archive of one path, which ends with that: an agent may have made any number of second names. */
+export async function readFirst(path: string, archive: Readable): Promise<FoundEntry | undefined> {
+  let found: FoundEntry | undefined;
+  try {
+    // A loop would end the archive with its first entry.
+    const { done, value: entry } = await readTar(archive)[Symbol.asyncIterator]().next();
+    if (done !== true) found = toFound(path, entry.header, toPieces(entry as unknown as AsyncIterable<Buffer>));
+  } finally {
+    if (found?.content === undefined) archive.destroy();
+  }
+  found?.content?.once("close", () => archive.destroy());
+  return found;
 }
 
 /** Reads the entries of a tar, and throws if it ends early. */
-export function readTar(archive: Readable): ReturnType<typeof extract> {
+function readTar(archive: Readable): ReturnType<typeof extract> {
   const entries = archive.pipe(extract());
   archive.once("error", (error) => entries.destroy(error));
   let isWhole = false;
@@ -58,7 +78,7 @@ function toPath(name: string): string {
 }
 
 /** Converts an entry of a tar. */
-export function toFound(path: string, header: Header, pieces: Pieces): FoundEntry {
+function toFound(path: string, header: Header, pieces: Pieces): FoundEntry {
   const mode = (header.mode ?? 0) & 0o777;
   const { linkname, size, type } = header;
   if (type === "directory") return { entry: { path, kind: "folder", mode } };
@@ -71,7 +91,7 @@ export function toFound(path: string, header: Header, pieces: Pieces): FoundEntr
 type Pieces = { readonly content: Readable; readonly drain: () => Promise<void> };
 
 /** Reads an entry without ever destroying it, since that would end the whole archive. */
-export function toPieces(entry: AsyncIterable<Buffer>): Pieces {
+function toPieces(entry: AsyncIterable<Buffer>): Pieces {
   const source = entry[Symbol.asyncIterator]();
   let reading: Promise<IteratorResult<Buffer>> | undefined;
   async function* read(): AsyncGenerator<Buffer> {

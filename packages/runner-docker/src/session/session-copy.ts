@@ -7,7 +7,7 @@ import { DEFAULT_ACCESS, splitHidden, usesCopy } from "@budgie/core/policy";
 import type { Standby, StandbyPlace } from "@budgie/core/standby";
 import { volumeMount, type CopyCover, type Volume } from "@budgie/sandbox/mounts";
 import { packCopy } from "../container-files/pack-copy.ts";
-import { readTar, toFound, toPieces, unpackCopy } from "../container-files/unpack-copy.ts";
+import { readFirst, unpackCopy } from "../container-files/unpack-copy.ts";
 import type { Engine } from "../engine/engine.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { findOwn, isPlainVolume } from "../engine/find-own.ts";
@@ -142,10 +142,7 @@ export function createSessionCopy(
 
   /** Reads a file alone, which then is no second name of another. */
   async function readAgain(container: Docker.Container, path: string): Promise<FoundEntry | undefined> {
-    // A loop would end the archive with its first entry.
-    const entries = readTar(await open(container, `${FOLDER}/${path}`))[Symbol.asyncIterator]();
-    const { done, value: entry } = await entries.next();
-    return done === true ? undefined : toFound(path, entry.header, toPieces(entry as unknown as AsyncIterable<Buffer>));
+    return readFirst(path, await open(container, `${FOLDER}/${path}`));
   }
 
   async function* read(): AsyncGenerator<FoundEntry> {
