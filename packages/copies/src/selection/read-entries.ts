@@ -12,6 +12,7 @@ import {
   type FolderHandle,
 } from "@budgie/core/walk";
 import { READ_FLAGS } from "../git/read-small-file.ts";
+import { LARGEST_COPY } from "./copy-bounds.ts";
 import type { LeftOutReason } from "./left-out.ts";
 import type { SelectedEntry, Selection } from "./selection.ts";
 
@@ -41,7 +42,7 @@ export async function* readEntries(
       const root = selected.root ?? directory;
       const chain = chains.get(root) ?? createFolderChain(await openRoot(root), openChildFolder);
       chains.set(root, chain);
-      const found = await readEntry(chain, selected);
+      const found = await readEntry(chain, selected, LARGEST_COPY.bytes - progress.bytes);
       if (typeof found === "string") {
         leftOut.add(found, selected.entry.path);
         continue;
@@ -76,7 +77,11 @@ type Found = {
   readonly copied: () => Promise<TreeEntry>;
 };
 
-async function readEntry(chain: FolderChain, selected: SelectedEntry): Promise<Found | LeftOutReason> {
+async function readEntry(
+  chain: FolderChain,
+  selected: SelectedEntry,
+  room: number,
+): Promise<Found | LeftOutReason> {
   const { content, entry } = selected;
   if (entry.kind !== "file") return { filled: { entry }, copied: async () => entry };
   if (content !== undefined) return toFound(entry, content);
@@ -84,7 +89,7 @@ async function readEntry(chain: FolderChain, selected: SelectedEntry): Promise<F
   if (folder === undefined) return "changed";
   const file = await open(pathIn(folder, selected.name), READ_FLAGS).catch(toReason);
   if (typeof file === "string") return file;
-  return readFile(file, entry);
+  return readFile(file, entry, room);
 }
 
 function toReason(error: unknown): LeftOutReason {
@@ -96,13 +101,15 @@ function toReason(error: unknown): LeftOutReason {
 const WHOLE_BYTES = 8 * 1024 ** 2;
 const ATTEMPTS = 3;
 
-async function readFile(file: FileHandle, entry: TreeFile): Promise<Found | LeftOutReason> {
+async function readFile(file: FileHandle, entry: TreeFile, room: number): Promise<Found | LeftOutReason> {
   let isPassedOn = false;
   try {
     for (let left = ATTEMPTS; left > 0; left--) {
       const before = await facts(file);
       if (before === undefined) return "changed";
       const size = Number(before.size);
+      // It has grown since it was selected: the whole was within bounds then.
+      if (size > room) return "changed";
       const seen: TreeFile = { ...entry, mode: Number(before.mode) & 0o777, size };
       if (size > WHOLE_BYTES) {
         isPassedOn = true;

@@ -1,4 +1,4 @@
-import { chmodSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, renameSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { LARGEST_COPY } from "../../src/selection/copy-bounds.ts";
@@ -157,5 +157,16 @@ describe("the entries that are read", () => {
       mode: 0o755,
       digest: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
+  });
+
+  it("are within the bounds of a copy, even if a file grew since it was selected", async () => {
+    const root = createTree({ "a.txt": "", ".git/HEAD": "" });
+    const selection = await select(root);
+    truncateSync(join(root, "a.txt"), LARGEST_COPY.bytes + 1);
+
+    const { entries } = await readAll(selection);
+
+    expect(entries.map(({ path }) => path)).not.toContain("a.txt");
+    expect(listLeftOut(selection)).toEqual({ changed: ["a.txt"] });
   });
 });
