@@ -4,6 +4,21 @@ const NAMES: ReadonlySet<string> = new Set([
   ".pgpass",
   ".git-credentials",
   ".npmrc",
+  ".dockercfg",
+  ".my.cnf",
+  ".s3cfg",
+  ".boto",
+  ".dev.vars",
+  ".terraformrc",
+  "credentials",
+  "credentials.toml",
+  "credentials.tfrc.json",
+  "kubeconfig",
+  "local.settings.json",
+  "secrets.json",
+  "secrets.toml",
+  "secrets.yaml",
+  "secrets.yml",
   ".pypirc",
   ".htpasswd",
   ".vault-token",
@@ -18,14 +33,17 @@ const NAMES: ReadonlySet<string> = new Set([
   "terraform.tfstate",
   "terraform.tfstate.backup",
 ]);
-const ENDINGS = [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx", ".tfstate", ".tfvars", ".asc"];
+const ENDINGS = [
+  ...[".env", ".pem", ".key", ".p8", ".p12", ".pfx", ".jks", ".keystore", ".keytab", ".ppk", ".kdbx", ".ovpn", ".asc"],
+  ...[".kubeconfig", ".tfstate", ".tfvars", ".tfvars.json"],
+];
 // Examples of settings are for everyone to read.
 const EXAMPLES = [".example", ".sample", ".template", ".dist"];
 
 /** Returns true for the name of a file that often holds a secret, such as `.env.local`, `server.pem` or `terraform.tfstate`. */
 export function isSecretName(name: string): boolean {
   const lower = name.toLowerCase();
-  if (lower === ".env" || lower.startsWith(".env.") || lower.startsWith(".envrc")) {
+  if (/^\.(?:env(?:$|[-_.]|rc)|dev\.vars\.)/.test(lower)) {
     return !EXAMPLES.some((ending) => lower.endsWith(ending));
   }
   return NAMES.has(lower) || ENDINGS.some((ending) => lower.endsWith(ending)) || lower.includes(".tfstate.");
