@@ -9,6 +9,7 @@ const SETTINGS = [
   // A connection that others share would take them with it when it ends.
   "ControlMaster=no",
   "RemoteCommand=none",
+  "PermitLocalCommand=no",
 ];
 const OPTIONS = ["-T", "-a", "-x", ...SETTINGS.flatMap((setting) => ["-o", setting])];
 

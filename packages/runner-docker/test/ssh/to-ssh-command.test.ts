@@ -2,9 +2,10 @@ import { expect, it } from "vitest";
 import { parseSshHost } from "../../src/ssh/parse-ssh-host.ts";
 import { toSshCommand } from "../../src/ssh/to-ssh-command.ts";
 
-const SETTINGS = "BatchMode=yes ConnectTimeout=10 ClearAllForwardings=yes ControlMaster=no RemoteCommand=none".split(
-  " ",
-);
+const SETTINGS =
+  "BatchMode=yes ConnectTimeout=10 ClearAllForwardings=yes ControlMaster=no RemoteCommand=none PermitLocalCommand=no".split(
+    " ",
+  );
 const OPTIONS = ["-T", "-a", "-x", ...SETTINGS.flatMap((setting) => ["-o", setting])];
 
 it.each([
