@@ -77,11 +77,7 @@ type Found = {
   readonly copied: () => Promise<TreeEntry>;
 };
 
-async function readEntry(
-  chain: FolderChain,
-  selected: SelectedEntry,
-  room: number,
-): Promise<Found | LeftOutReason> {
+async function readEntry(chain: FolderChain, selected: SelectedEntry, room: number): Promise<Found | LeftOutReason> {
   const { content, entry } = selected;
   if (entry.kind !== "file") return { filled: { entry }, copied: async () => entry };
   if (content !== undefined) return toFound(entry, content);

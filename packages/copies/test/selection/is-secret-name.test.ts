@@ -22,7 +22,14 @@ it.each([
   "terraform.tfstate.1234.backup",
 ])("%s is the name of a secret", (name) => expect(isSecretName(name)).toBe(true));
 
-it.each(["env.ts", ".env.example", ".dev.vars.example", ".environment", "credentials.ts", "pem.md", "id_ed25519.pub", "keys.ts", "environment"])(
-  "%s is not the name of a secret",
-  (name) => expect(isSecretName(name)).toBe(false),
-);
+it.each([
+  "env.ts",
+  ".env.example",
+  ".dev.vars.example",
+  ".environment",
+  "credentials.ts",
+  "pem.md",
+  "id_ed25519.pub",
+  "keys.ts",
+  "environment",
+])("%s is not the name of a secret", (name) => expect(isSecretName(name)).toBe(false));
