@@ -47,7 +47,8 @@ export function openSshConnection({ env, ssh }: SshAddress, opening: LimitFuncti
     final: (callback) => void child?.stdin.end(() => callback()),
     destroy(error, callback) {
       idle.set(0);
-      child?.stdin.destroy();
+      // A paused pipe would never be seen to end, and a helper of ssh may keep stderr open.
+      for (const stream of [child?.stdin, child?.stdout, child?.stderr]) stream?.destroy();
       child?.kill();
       callback(error);
     },
@@ -77,13 +78,14 @@ function start(host: SshHost, env: SshAddress["env"]): SshProcess {
 
 /** Passes on what the process says, and then its end: an error unless it ended well. */
 function follow(child: SshProcess, connection: Duplex, host: SshHost): SshProcess {
+  // First, since a process that did not start may have no pipes.
+  child.once("error", (cause) => connection.destroy(noSshError(host, cause)));
   let said = Buffer.alloc(0);
   child.stderr.on("data", (chunk: Buffer) => (said = Buffer.concat([said, chunk]).subarray(-SAID_BYTES)));
   child.stdout.on("data", (chunk: Buffer) => {
     if (!connection.push(chunk)) child.stdout.pause();
   });
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => undefined);
-  child.once("error", (cause) => connection.destroy(noSshError(host, cause)));
   // Not the end of stderr, which a shared connection of the user's ssh may keep open.
   Promise.all([ended(child.stdout), exited(child)]).then(
     ([, exitCode]) => {

@@ -60,6 +60,18 @@ it("passes bytes both ways, and ends when the other side does", async () => {
   expect(await text(connection)).toBe("x".repeat(BYTES));
 });
 
+it("closes its pipes when it is destroyed with bytes that nobody read", async () => {
+  const connection = open(`process.stdout.write("x".repeat(${BYTES})); process.stdin.on("end", () => s.end());`);
+  await once(connection, "readable");
+  const countPipes = () => process.getActiveResourcesInfo().filter((kind) => kind === "PipeWrap").length;
+  const before = countPipes();
+
+  connection.destroy();
+
+  // The three of the process, and its connection to this test's server.
+  await expect.poll(() => countPipes()).toBe(before - 4);
+});
+
 it("fails with the reason that ssh gives", async () => {
   const connection = open(`process.stderr.write("me@host: Permission denied (publickey).\\n"); process.exit(255);`);
   connection.write("GET / HTTP/1.1\r\n\r\n");
