@@ -57,6 +57,7 @@ export function createSessionCopy(
 ): SessionCopy {
   const { engine, owner, user } = context;
   const { docker, pendingRemovals } = engine;
+  let lastFill: string | undefined;
   const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
 
   /** Ends whatever of the session may still use the copy. */
@@ -92,17 +93,20 @@ export function createSessionCopy(
     entries: AsyncIterable<FilledEntry>,
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<string> {
+    const id = randomUUID();
+    lastFill = id;
     await quiet();
     // Throws for another program's volume of this name.
     await fillId();
     await removeAll();
-    const id = randomUUID();
     await docker.createVolume({ Name: volume.name, Labels: { ...volume.labels, [FILL_LABEL]: id }, ...timeLimit() });
     try {
       await put(await findContainer(), entries, signal);
     } catch (error) {
       pendingRemovals.suspect(error);
-      await pendingRemovals.remove(removeAll).firstAttempt.catch(() => undefined);
+      // Repeated while the engine does not answer, perhaps until another fill has taken its place.
+      const undo = async (): Promise<void> => (lastFill === id ? removeAll() : undefined);
+      await pendingRemovals.remove(undo).firstAttempt.catch(() => undefined);
       throw error;
     }
     return id;

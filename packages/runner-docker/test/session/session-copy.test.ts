@@ -1,0 +1,46 @@
+import { createSessionId } from "@budgie/core";
+import { expect, it } from "vitest";
+import { createSessionCopy, type CopyPlace } from "../../src/session/session-copy.ts";
+import { createFakeEngine } from "../helpers/fake-engine.ts";
+
+it("The removal of a fill that failed leaves alone what a later fill made", async () => {
+  // It lacks the image of the container through which a copy is filled.
+  await using engine = await createFakeEngine({ "POST /volumes/create": {} });
+  const removals: (() => Promise<unknown>)[] = [];
+  const copy = createCopy({
+    docker: engine.docker,
+    platform: "linux/amd64",
+    pendingRemovals: {
+      suspect: () => undefined,
+      remove(attempt: () => Promise<unknown>) {
+        removals.push(attempt);
+        return { firstAttempt: Promise.reject(new Error("The engine does not answer.")) };
+      },
+    },
+  });
+  await expect(copy.fill(NOTHING)).rejects.toThrow();
+  await expect(copy.fill(NOTHING)).rejects.toThrow();
+  const count = () => engine.requests.filter((request) => request.startsWith("DELETE /volumes/")).length;
+  const before = count();
+
+  await removals[0]?.();
+  expect(count()).toBe(before);
+
+  await removals[1]?.();
+  expect(count()).toBe(before + 1);
+});
+
+const NOTHING = (async function* () {})();
+
+function createCopy(engine: unknown) {
+  const owner = { record: { instance: "i", host: "h", lock: "/l", pid: 1, started: "1" } };
+  const context = { engine, owner, user: { uid: 1000, gid: 1000 }, image: { name: "image", id: "sha256:1" } };
+  const session = createSessionId();
+  const place: CopyPlace = {
+    session,
+    volume: { name: "budgie-copy", labels: {} },
+    standby: { clear: async () => undefined },
+    lastGone: async () => undefined,
+  };
+  return createSessionCopy(context as unknown as Parameters<typeof createSessionCopy>[0], place);
+}
