@@ -34,8 +34,23 @@ const NAMES: ReadonlySet<string> = new Set([
   "terraform.tfstate.backup",
 ]);
 const ENDINGS = [
-  ...[".env", ".pem", ".key", ".p8", ".p12", ".pfx", ".jks", ".keystore", ".keytab", ".ppk", ".kdbx", ".ovpn", ".asc"],
-  ...[".kubeconfig", ".tfstate", ".tfvars", ".tfvars.json"],
+  ".env",
+  ".pem",
+  ".key",
+  ".p8",
+  ".p12",
+  ".pfx",
+  ".jks",
+  ".keystore",
+  ".keytab",
+  ".ppk",
+  ".kdbx",
+  ".ovpn",
+  ".asc",
+  ".kubeconfig",
+  ".tfstate",
+  ".tfvars",
+  ".tfvars.json",
 ];
 // Examples of settings are for everyone to read.
 const EXAMPLES = [".example", ".sample", ".template", ".dist"];
