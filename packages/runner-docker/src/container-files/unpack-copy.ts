@@ -33,7 +33,13 @@ export async function* unpackCopy(
   } finally {
     archive.destroy();
   }
-  for (const path of again) {
+  yield* readSecondNames(again, { readAgain, left });
+}
+
+type Again = Pick<Unpacking, "readAgain"> & { readonly left: { bytes: number } };
+
+async function* readSecondNames(paths: readonly string[], { left, readAgain }: Again): AsyncGenerator<FoundEntry> {
+  for (const path of paths) {
     const found = await readAgain(path);
     if (found === undefined) continue;
     try {
