@@ -47,10 +47,16 @@ export type ChangeArchive = {
   readonly list: () => Promise<readonly ChangeRecord[]>;
   /** Finds the set whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
   readonly find: (id: string) => Promise<ChangeRecord>;
+  /** Changes a set's state; throws `INPUT_INVALID` for a set to discard while an apply of it is under way */
   readonly update: (id: string, state: ChangeState) => Promise<void>;
   readonly remove: (ids: readonly string[]) => Promise<void>;
-  /** Records the plan of an apply before it writes; throws `INPUT_INVALID` if another one is under way in the directory */
-  readonly begin: (journal: Omit<ApplyJournal, "owner" | "phase"> & { readonly owner: OwnerRecord }) => Promise<void>;
+  /**
+   * Records the plan of an apply before it writes; throws `INPUT_INVALID` if another one is under way in the directory, or the set's state is no
+   * longer that of the plan
+   */
+  readonly begin: (
+    journal: Omit<ApplyJournal, "owner" | "phase"> & { readonly owner: OwnerRecord; readonly state: ChangeState },
+  ) => Promise<void>;
   /** Records what the steps of an apply are in full, once they are staged */
   readonly plan: (root: string, plan: unknown) => Promise<void>;
   /** Takes over the apply of a dead owner; `false` if another budgie was quicker */
@@ -97,6 +103,8 @@ export function createChangeArchive({ stateDir }: { readonly stateDir: string })
     update: (id, to) =>
       use((database) => {
         inTransaction(database, () => {
+          const [busy] = database.all("SELECT directory FROM change_applies WHERE change_set = ?", id);
+          if (busy !== undefined && to === "discarded") throw underWay(String(busy["directory"]));
           database.run("UPDATE change_sets SET state = ? WHERE id = ?", to, id);
           recordChange(database, id);
         });
@@ -171,11 +179,14 @@ function refuse(id: string): never {
 }
 
 function beginApply(database: Database, journal: Parameters<ChangeArchive["begin"]>[0]): void {
-  const { changeId, directory, owner, plan, root } = journal;
+  const { changeId, directory, owner, plan, root, state } = journal;
   inTransaction(database, () => {
     if (database.all("SELECT 1 FROM change_applies WHERE root = ?", root).length > 0) {
       throw underWay(directory);
     }
+    const now = findSet(database, changeId).state;
+    if (now !== state)
+      throw new BudgieError("INPUT_INVALID", `The change set "${changeId.slice(0, 8)}" is ${now} since.`);
     const values = [root, directory, changeId, JSON.stringify(owner), JSON.stringify(plan)];
     database.run(
       "INSERT INTO change_applies (root, directory, change_set, phase, owner, plan) VALUES (?, ?, ?, 'writing', ?, ?)",

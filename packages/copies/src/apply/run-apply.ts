@@ -30,9 +30,9 @@ export async function runApply(run: ApplyRun): Promise<Unapplied | undefined> {
   const { archive } = sets;
   const stage = `${STAGE_PREFIX}${randomBytes(6).toString("hex")}`;
   await owner.hold();
-  const { directory, id } = stored;
+  const { directory, id, state } = stored;
   const root = host.identity;
-  await archive.begin({ root, directory, changeId: id, owner: owner.record, plan: { stage, steps } });
+  await archive.begin({ root, directory, changeId: id, state, owner: owner.record, plan: { stage, steps } });
   let failure: Unapplied | undefined;
   try {
     await host.at(stage, (place) => mkdir(place.path, 0o700));

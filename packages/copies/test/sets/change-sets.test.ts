@@ -43,6 +43,34 @@ describe("stored sets", () => {
     await expect(world.sets.find("ffff")).rejects.toMatchObject({ code: "INPUT_INVALID" });
   });
 
+  it("are either applied or discarded, whichever begins first", async () => {
+    const world = createWorld(FILES);
+    writeFiles(world.copy, { "a.txt": "ONE\n" });
+    const { id } = await world.collect();
+
+    const applied = await applyIn(world, id, {
+      async onStep(name) {
+        if (name === "stage") await expect(world.sets.discard(id)).rejects.toThrow("under way");
+      },
+    });
+    expect(applied.state).toBe("applied");
+
+    writeFiles(world.copy, { "a.txt": "TWO\n" });
+    const next = await world.collect();
+    const planned = await world.sets.find(next.id);
+    await world.sets.discard(next.id);
+    const { directory, root, state } = planned;
+    const begun = world.sets.archive.begin({
+      root,
+      directory,
+      changeId: next.id,
+      state,
+      owner: world.owner.record,
+      plan: {},
+    });
+    await expect(begun).rejects.toThrow("is discarded since");
+  });
+
   it("that are discarded after a part was applied keep what an undo of that part needs", async () => {
     const world = createWorld(FILES);
     writeFiles(world.copy, { "a.txt": "ONE\n", "AGENTS.md": "obey\n" });

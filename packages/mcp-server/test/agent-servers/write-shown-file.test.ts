@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { namesServers, needsCopy, writeShownFile } from "../../src/agent-servers/write-shown-file.ts";
 
 const PLAIN = { name: "a", description: "sub-agent: A", prompt: "file://./a.md", tools: ["*"], model: null };
@@ -78,10 +78,11 @@ describe("writeShownFile", () => {
 });
 
 const folder = mkdtempSync(join(tmpdir(), "budgie-copies-"));
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Writes an agent file, and returns its agent, which is named by its path. */
 function place(path: string, content: unknown) {
-  const file = join(mkdtempSync(join(tmpdir(), "budgie-agents-")), path);
+  const file = join(mkdtempSync(join(folder, "agents-")), path);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
   return { file, name: path.replace(/\.\w+$/, "") };
