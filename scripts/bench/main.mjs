@@ -11,6 +11,7 @@ import { measureHostile } from "./hostile.mjs";
 import { readMachine } from "./lib/machine.mjs";
 import { toTable } from "./lib/table.mjs";
 import { measureLoad } from "./load.mjs";
+import { measureLog } from "./log.mjs";
 import { measureLogin } from "./login.mjs";
 import { measureMcp } from "./mcp.mjs";
 import { measureMemory } from "./memory.mjs";
@@ -36,6 +37,7 @@ const CASES = {
   mcp: [measureMcp, 4],
   hostile: [measureHostile, 5],
   load: [measureLoad, 5],
+  log: [measureLog, 9],
 };
 
 /** Compares with another checkout, so it is no part of "all". */

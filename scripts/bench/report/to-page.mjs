@@ -12,6 +12,7 @@ const TITLES = {
   mcp: "MCP servers",
   hostile: "Hostile parties",
   load: "A fork bomb",
+  log: "A log of 100,000 turns",
 };
 
 /** Facts that the figures need, in as few words as possible. */
