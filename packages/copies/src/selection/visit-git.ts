@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
 import { pathIn, statEntries, type Looked, type Next, type VisitedFolder } from "@budgie/core/walk";
 import { isGitPart } from "../git/is-git-part.ts";
+import { findSetting, readSettings } from "../git/read-settings.ts";
 import { readSmallFile } from "../git/read-small-file.ts";
 import { rewriteConfig } from "../git/rewrite-config.ts";
 import type { CopyBounds } from "./copy-bounds.ts";
@@ -26,9 +27,13 @@ export async function visitGit(
   return next;
 }
 
-async function addConfig({ sink }: Visiting, folder: VisitedFolder): Promise<void> {
+async function addConfig({ leftOut, sink }: Visiting, folder: VisitedFolder): Promise<void> {
   const found = await readSmallFile(pathIn(folder, Buffer.from("config")), LARGEST_CONFIG);
   const text = found === undefined || found === "too-large" ? "" : found.toString("utf8");
+  const settings = readSettings(text);
+  for (const [key, note] of UNSUITED) {
+    if (![undefined, "files"].includes(findSetting(settings, key))) leftOut.note(note);
+  }
   const content = Buffer.from(rewriteConfig(text));
   const place = { folder: folder.path, mtimeMs: Date.now(), content };
   const folderEntry = { path: ".git", kind: "folder", mode: 0o755 } as const;
@@ -70,16 +75,27 @@ function toType(stats: Stats): "folder" | "file" | undefined {
 }
 
 const ALTERNATES = "The copy has no .git, since the repository takes objects from another (objects/info/alternates).";
+// Settings of repositories whose git would not work in a copy.
+const UNSUITED: ReadonlyMap<string, string> = new Map([
+  [
+    "extensions.refstorage",
+    "The copy has no .git, since the repository does not keep its references as files (extensions.refStorage).",
+  ],
+  [
+    "extensions.partialclone",
+    "The copy has no .git, since the repository lacks objects that git would fetch (extensions.partialClone).",
+  ],
+]);
 const WITHOUT =
   "The copy's .git has no hooks, logs, submodules and other worktrees; its configuration names no program and no login.";
 
 /** Drops git's folder if a copy cannot have it. */
 export function finishGit({ leftOut, sink }: Visiting, { gitBytes }: CopyBounds): void {
-  const hasAlternates = leftOut.list().notes.includes(ALTERNATES);
+  const isUnsuited = leftOut.list().notes.some((note) => note === ALTERNATES || [...UNSUITED.values()].includes(note));
   if (sink.gitBytes() > gitBytes) {
     const size = `${Math.ceil(sink.gitBytes() / 1024 ** 2)} MiB, and ${gitBytes / 1024 ** 2} MiB are the most`;
     leftOut.note(`The copy has no .git, which has ${size}.`);
     sink.dropGit();
-  } else if (hasAlternates) sink.dropGit();
+  } else if (isUnsuited) sink.dropGit();
   else if (sink.gitBytes() > 0) leftOut.note(WITHOUT);
 }

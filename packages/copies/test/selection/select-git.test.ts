@@ -40,6 +40,8 @@ describe("the git of a copy", () => {
   it.each([
     ["it takes objects from another repository", { ".git/objects/info/alternates": "/other\n" }, {}],
     ["it is too large", {}, { gitBytes: 5 }],
+    ["its references are in a table", { ".git/config": "[extensions]\n\trefStorage = reftable\n" }, {}],
+    ["it lacks objects", { ".git/config": '[extensions]\n\tpartialClone = "origin"\n' }, {}],
   ])("is left out if %s", async (_, files, bounds) => {
     const selection = await select(createTree({ ...GIT, ...files }), { bounds: { ...LARGEST_COPY, ...bounds } });
 
