@@ -35,7 +35,7 @@ it("ends a turn soon after its home exceeds the limit", async () => {
 it("ends a turn whose unlinked open files exceed the limit", async () => {
   const { child, session } = await fill(
     1,
-    'exec 9>"$HOME/gone"; rm "$HOME/gone"; head -c 128M /dev/zero >&9; sleep 30',
+    'exec 9>"$HOME/gone"; rm "$HOME/gone"; head -c 128M /dev/zero >&9; sleep 100',
   );
 
   expect(await child.exit).toMatchObject({ reason: "disk-limit" });
