@@ -27,6 +27,8 @@ const promises = [
   "packages/{cli,mcp-server}/test/**/{access,cancellation,executable-paths,hostile-repository,prove}.docker.test.ts",
   "packages/runner-docker/test/{access,contract,errors,isolation,secrets}.docker.test.ts",
   "packages/runner-docker/test/**/{bind-mounts,confirm-mounts,disk,egress,hostile-repository,login,planted-home}.docker.test.ts",
+  // Its server takes no user without a name, as whom the other tests run.
+  "packages/runner-docker/test/ssh/ssh-engine.docker.test.ts",
   "packages/runner-docker/test/**/{exit-marker,lost-volumes,read-home-file,resume,session-container}.docker.test.ts",
   // The stand-in agent, on which the other tests rely.
   "packages/testkit/test/install-kiro-cli.docker.test.ts",

@@ -33,6 +33,11 @@ export function findSshLack(): string | undefined {
       return `there is no ${program}`;
     }
   }
+  try {
+    userInfo();
+  } catch {
+    return "the user has no name";
+  }
   return undefined;
 }
 
