@@ -19,7 +19,7 @@ export function isReadOnly(access: WorkspaceAccess): boolean {
 
 /** Narrows an access; `undefined` if the wish exceeds it. */
 export function narrowWorkspace(most: WorkspaceAccess, asked: WorkspaceAccess): WorkspaceAccess | undefined {
-  // What a copy leaves out stays out of sight.
+  // The files that a copy leaves out stay out of sight.
   if (asked === "ro" && usesCopy(most)) return "ro-copy";
   return ORDER.indexOf(asked) > ORDER.indexOf(most) ? undefined : asked;
 }

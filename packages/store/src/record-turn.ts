@@ -20,7 +20,7 @@ export function recordTurn(database: Database, id: string): void {
   // Verification names the missing end, and later turns as added.
   if (ends === undefined) return;
   const position = findNext(database, ends);
-  // What SQLite returns may differ from what it was given, as for half a surrogate pair.
+  // SQLite may return another text than it was given, as for half a surrogate pair.
   const [answer] = database.all("SELECT text FROM answers JOIN runs ON run = number WHERE id = ?", id);
   const digest = answer === undefined ? null : sha256(String(answer["text"]));
   database.run("UPDATE runs SET entry = ?, answer_digest = ? WHERE id = ?", position, digest, id);

@@ -88,7 +88,7 @@ export async function withDirectory<T>(
   });
   try {
     if (host.identity !== root) throw elsewhere(directory, undefined);
-    // What is half written would look like conflicts.
+    // Half of an apply would look like conflicts.
     if ((await archive.journals()).some((journal) => journal.root === root)) throw underWay(directory);
     return await work(host);
   } finally {

@@ -156,7 +156,7 @@ function findExpired(all: readonly StoredSet[], { maxAgeMs, maxBytes }: KeepChan
 /** Lists the objects that a set needs: to be shown and applied, and to be undone. */
 function listDigests({ outcome, set, state }: StoredSet): readonly string[] {
   const applied = new Set(outcome?.applied.map(({ path }) => path));
-  // What was applied of a discarded set can still be undone.
+  // The applied part of a discarded set can still be undone.
   const changes = state === "discarded" ? set.changes.filter(({ path }) => applied.has(path)) : set.changes;
   return changes.flatMap(({ after, before, path }) => [
     ...toDigests(after, false),

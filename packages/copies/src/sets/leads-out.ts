@@ -8,7 +8,7 @@ export function leadsOut(path: string, target: string, isLink: (path: string) =>
   if (target.startsWith("/") || target.includes("\0")) return true;
   const steps = target.split("/").filter((step) => step !== "" && step !== ".");
   const firstDown = steps.findIndex((step) => step !== "..");
-  // What lies above a folder that is a symlink is elsewhere.
+  // The folder above a symlinked one is elsewhere.
   if (firstDown !== -1 && steps.slice(firstDown).includes("..")) return true;
   const reached = posix.normalize(posix.join(posix.dirname(path), steps.join("/") || "."));
   if (reached === ".." || reached.startsWith("../")) return true;

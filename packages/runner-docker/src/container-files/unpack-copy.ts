@@ -109,7 +109,7 @@ function toPieces(entry: AsyncIterable<Buffer>): Pieces {
     }
   }
   const content = Readable.from(read(), { objectMode: false });
-  // Whoever stops reading early knows why.
+  // A reader that stops early knows why.
   content.on("error", () => undefined);
   return {
     content,

@@ -39,7 +39,7 @@ export function openSshConnection({ env, ssh }: SshAddress, opening: LimitFuncti
       }).catch(callback);
     },
     read: () => void child?.stdout.resume(),
-    // Whoever writes to an ssh that ended learns the reason from its end.
+    // A writer to an ssh that ended learns the reason from its end.
     write(chunk: Buffer, _encoding, callback) {
       idle.touch();
       child?.stdin.write(chunk, () => callback());

@@ -23,6 +23,7 @@ describe.skipIf(lack !== undefined)(`an engine over ssh${lack === undefined ? ""
   beforeAll(async () => void (server = await startSshServer()));
   afterAll(async () => {
     await place[Symbol.asyncDispose]();
+    await removeLeft(place.stateDir);
     await server[Symbol.asyncDispose]();
   });
 
@@ -147,3 +148,15 @@ describe.skipIf(lack !== undefined)(`an engine over ssh${lack === undefined ? ""
     await expect.poll(countOpen).toBeLessThan(open);
   });
 });
+
+/** Removes what killed budgies with this state left, which others on the engine would remove later. */
+async function removeLeft(stateDir: string): Promise<void> {
+  const docker = await testEngine();
+  const filters = { label: ["dev.budgie"] };
+  const isOurs = ({ Labels }: { readonly Labels: Readonly<Record<string, string>> }): boolean =>
+    Labels["dev.budgie.lock"]?.startsWith(stateDir) === true;
+  const containers = (await docker.listContainers({ all: true, filters })).filter(isOurs);
+  await Promise.all(containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true })));
+  const { Volumes } = await docker.listVolumes({ filters });
+  await Promise.all(Volumes.filter(isOurs).map(({ Name }) => docker.getVolume(Name).remove()));
+}
