@@ -1,7 +1,8 @@
 import { Readable } from "node:stream";
-import { extract, type Header } from "tar-stream";
+import type { Header } from "tar-stream";
 import { BudgieError } from "@budgie/core";
 import type { FoundEntry } from "@budgie/core/copies";
+import { readTar } from "./read-tar.ts";
 
 /** The most that is read of a copy. An agent may have made any number of files, and sparse ones of any size. */
 const READ_BOUNDS = { entries: 2_000_000, bytes: 16 * 1024 ** 3 };
@@ -21,7 +22,7 @@ export async function* unpackCopy(
   const left = { ...bounds };
   const again: string[] = [];
   try {
-    for await (const entry of readTar(archive)) {
+    for await (const entry of readTar(archive, endedEarly)) {
       const { header } = entry;
       const path = toPath(header.name);
       if (--left.entries < 0 || (left.bytes -= header.size ?? 0) < 0) throw tooMuchError(path);
@@ -56,25 +57,13 @@ export async function readFirst(path: string, archive: Readable): Promise<FoundE
   let found: FoundEntry | undefined;
   try {
     // A loop would end the archive with its first entry.
-    const { done, value: entry } = await readTar(archive)[Symbol.asyncIterator]().next();
+    const { done, value: entry } = await readTar(archive, endedEarly)[Symbol.asyncIterator]().next();
     if (done !== true) found = toFound(path, entry.header, toPieces(entry as unknown as AsyncIterable<Buffer>));
   } finally {
     if (found?.content === undefined) archive.destroy();
   }
   found?.content?.once("close", () => archive.destroy());
   return found;
-}
-
-/** Reads the entries of a tar, and throws if it ends early. */
-function readTar(archive: Readable): ReturnType<typeof extract> {
-  const entries = archive.pipe(extract());
-  archive.once("error", (error) => entries.destroy(error));
-  let isWhole = false;
-  archive.once("end", () => (isWhole = true));
-  archive.once("close", () => {
-    if (!isWhole) entries.destroy(endedEarly());
-  });
-  return entries;
 }
 
 /** Removes the folder itself, which begins all names, and the slash at the end of a folder's. */

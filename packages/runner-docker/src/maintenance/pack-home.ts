@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { extract, pack, type Header, type Pack } from "tar-stream";
+import { pack, type Header, type Pack } from "tar-stream";
 import { BudgieError } from "@budgie/core";
 import { createOmissions, type Omissions } from "@budgie/core/text";
 import {
@@ -15,6 +15,7 @@ import {
   createScratchFolder,
 } from "@budgie/sandbox/login";
 import { SANDBOX } from "@budgie/sandbox/profile";
+import { readTar } from "../container-files/read-tar.ts";
 
 export type HomePacking = {
   /** The engine's archive of `/home` */
@@ -54,7 +55,7 @@ async function copy({ archive, logins = [], maxBytes = MAX_BYTES, scratchDir, si
   try {
     await using folder = createScratchFolder(scratchDir);
     const database: FoundDatabase = { folder: folder.path, header: undefined, roomBytes: LARGEST_DATABASE_BYTES };
-    for await (const entry of entriesOf(archive)) {
+    for await (const entry of readTar(archive, endedEarly)) {
       const { name, size } = entry.header;
       if (isLogin(entry.header, names)) {
         skip(entry);
@@ -76,18 +77,6 @@ async function copy({ archive, logins = [], maxBytes = MAX_BYTES, scratchDir, si
   }
   packed.finalize();
   return leftOut.list();
-}
-
-/** Yields an archive's entries, and throws if it ends early. */
-function entriesOf(archive: Readable): ReturnType<typeof extract> {
-  const entries = archive.pipe(extract());
-  archive.once("error", (error) => entries.destroy(error));
-  let isWhole = false;
-  archive.once("end", () => (isWhole = true));
-  archive.once("close", () => {
-    if (!isWhole) entries.destroy(endedEarly());
-  });
-  return entries;
 }
 
 function endedEarly(): BudgieError {
