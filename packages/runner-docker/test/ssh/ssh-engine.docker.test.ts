@@ -156,7 +156,12 @@ async function removeLeft(stateDir: string): Promise<void> {
   const isOurs = ({ Labels }: { readonly Labels: Readonly<Record<string, string>> }): boolean =>
     Labels["dev.budgie.lock"]?.startsWith(stateDir) === true;
   const containers = (await docker.listContainers({ all: true, filters })).filter(isOurs);
-  await Promise.all(containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true })));
+  await Promise.all(containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true }).catch(ignoreGone)));
   const { Volumes } = await docker.listVolumes({ filters });
-  await Promise.all(Volumes.filter(isOurs).map(({ Name }) => docker.getVolume(Name).remove()));
+  await Promise.all(Volumes.filter(isOurs).map(({ Name }) => docker.getVolume(Name).remove().catch(ignoreGone)));
+}
+
+/** Ignores that another budgie on the engine has removed it, or does so now. */
+function ignoreGone(error: { readonly statusCode?: number }): void {
+  if (error.statusCode !== 404 && error.statusCode !== 409) throw error;
 }
