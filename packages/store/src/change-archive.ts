@@ -43,8 +43,8 @@ export type ApplyJournal = {
 export type ChangeArchive = {
   /** Adds a set, and marks earlier pending sets of its session as replaced. A set with a known id stays as it is, unless it was replaced or undone. */
   readonly save: (record: Omit<ChangeRecord, "outcome" | "state">) => Promise<void>;
-  /** Lists all sets, the newest first */
-  readonly list: () => Promise<readonly ChangeRecord[]>;
+  /** Lists the sets of a session, or of all, the newest first */
+  readonly list: (sessionId?: string) => Promise<readonly ChangeRecord[]>;
   /** Finds the set whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
   readonly find: (id: string) => Promise<ChangeRecord>;
   /** Changes a set's state; throws `INPUT_INVALID` for a set to discard while an apply of it is under way */
@@ -90,9 +90,13 @@ export function createChangeArchive({ stateDir }: { readonly stateDir: string })
 
   return {
     save: (record) => use((database) => saveSet(database, record)),
-    list: () =>
+    list: (sessionId) =>
       read(
-        (database) => database.all("SELECT * FROM change_sets ORDER BY created DESC, id").map(toRecord),
+        (database) => {
+          const where = sessionId === undefined ? "" : "WHERE session = ?";
+          const values = sessionId === undefined ? [] : [sessionId];
+          return database.all(`SELECT * FROM change_sets ${where} ORDER BY created DESC, id`, ...values).map(toRecord);
+        },
         () => [],
       ),
     find: (id) =>

@@ -1,4 +1,5 @@
 import type { BudgetLimit, BudgetWindow, Standing } from "@budgie/core/budget";
+import { withoutFloatError } from "@budgie/core/runs";
 import type { Database, Row } from "./sqlite.ts";
 
 /** A limit of a turn in the ledger. */
@@ -27,7 +28,7 @@ export function readStanding(database: Database, limit: BudgetLimit): Standing {
   const { scope, period, unit } = limit;
   const [total] = database.all(`SELECT amount FROM budget_totals WHERE ${KEY}`, scope, period, unit);
   const [held] = database.all(`SELECT sum(reserved) AS held FROM budget_limits WHERE ${KEY}`, scope, period, unit);
-  return { ...limit, used: Number(total?.["amount"] ?? 0), reserved: round(Number(held?.["held"] ?? 0)) };
+  return { ...limit, used: Number(total?.["amount"] ?? 0), reserved: withoutFloatError(Number(held?.["held"] ?? 0)) };
 }
 
 /** Adds to a total, which never gets below zero. */
@@ -46,8 +47,3 @@ export function addToTotal(database: Database, { period, scope, unit }: BudgetLi
 
 /** The condition of a limit's key: scope, period and unit. */
 export const KEY = "scope = ? AND period = ? AND unit = ?";
-
-/** Removes the error of a floating-point sum. */
-export function round(sum: number): number {
-  return Number(sum.toFixed(9));
-}

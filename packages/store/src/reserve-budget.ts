@@ -1,6 +1,7 @@
 import type { BudgetLimit, Cap, ReservationWish, Reserved, Standing } from "@budgie/core/budget";
+import { withoutFloatError } from "@budgie/core/runs";
 import type { OwnerRecord } from "@budgie/core/owners";
-import { addToTotal, listLimitRows, readStanding, round, type LimitRow } from "./limit-row.ts";
+import { addToTotal, listLimitRows, readStanding, type LimitRow } from "./limit-row.ts";
 import type { Database } from "./sqlite.ts";
 
 /** A limit that a turn would count to. */
@@ -75,7 +76,7 @@ function toCovered({ reserved, unit }: LimitRow): number {
 }
 
 function isSpent({ covered, most, unit, used }: Asked): boolean {
-  return unit === "turns" ? used + 1 > most : round(used - covered) >= most;
+  return unit === "turns" ? used + 1 > most : withoutFloatError(used - covered) >= most;
 }
 
 /** Finds the most that the turn may use of each unit: what is left of the limit that leaves the least. */
@@ -83,7 +84,7 @@ function findCaps(asked: readonly Asked[]): readonly Cap[] {
   const caps = new Map<string, Cap>();
   for (const limit of asked) {
     const { covered, most, unit, used } = limit;
-    const amount = round(most - used + covered);
+    const amount = withoutFloatError(most - used + covered);
     if (unit !== "turns" && amount < (caps.get(unit)?.amount ?? Infinity)) caps.set(unit, { unit, amount, limit });
   }
   return [...caps.values()];

@@ -60,8 +60,8 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
   const archive = createChangeArchive({ stateDir });
   const objects = createObjectStore({ stateDir });
 
-  async function list(): Promise<readonly StoredSet[]> {
-    return (await archive.list()).map(toStored);
+  async function list(sessionId?: string): Promise<readonly StoredSet[]> {
+    return (await archive.list(sessionId)).map(toStored);
   }
 
   async function find(id: string): Promise<StoredSet> {
@@ -69,7 +69,7 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
   }
 
   async function advance(sessionId: string, base: Manifest): Promise<Manifest> {
-    const ofSession = (await list()).filter((stored) => stored.sessionId === sessionId).toReversed();
+    const ofSession = (await list(sessionId)).toReversed();
     return ofSession
       .filter(({ state }) => state !== "undone")
       .reduce((at, { outcome, set }) => {
@@ -85,8 +85,8 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
 
   /** Marks what a session had pending as replaced, since its copy has no changes any more. */
   async function replaceAll(sessionId: string): Promise<void> {
-    for (const stored of await list()) {
-      if (stored.sessionId === sessionId && isOpen(stored)) await archive.update(stored.id, "replaced");
+    for (const stored of await list(sessionId)) {
+      if (isOpen(stored)) await archive.update(stored.id, "replaced");
     }
   }
 
@@ -102,7 +102,7 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
   return {
     archive,
     objects,
-    list,
+    list: () => list(),
     find,
     async collect(options) {
       const base = await advance(options.sessionId, options.base);

@@ -1,5 +1,5 @@
 // The public surface of @budgie/core/runs: every export is named here, and becomes API.
-export { addTokens } from "./add-usage.ts";
+export { addTokens, withoutFloatError } from "./add-usage.ts";
 export type { ChangedFile, ChangedFiles } from "../changed-files.ts";
 export { formatFailedSummary, formatSummary } from "./format-summary.ts";
 export { HEALTH_RUNS, buildHealthReport, type HealthReport } from "./health-report.ts";

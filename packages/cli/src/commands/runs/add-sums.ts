@@ -1,4 +1,4 @@
-import { addTokens } from "@budgie/core/runs";
+import { addTokens, withoutFloatError } from "@budgie/core/runs";
 import type { UsageSum } from "@budgie/store";
 
 /** Adds sums of costs to one. */
@@ -26,5 +26,5 @@ function add(sum: UsageSum, next: UsageSum): UsageSum {
 
 /** Adds without the error of a floating-point sum. */
 function plus(sum = 0, next = 0): number {
-  return Number((sum + next).toFixed(6));
+  return withoutFloatError(sum + next);
 }
