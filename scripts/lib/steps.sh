@@ -8,6 +8,9 @@ repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/budgie-${0##*/}.XXXXXX")
 log="$work/log"
 declare -A begun=()
+# Engines start several programs in Go for each container, and the compiler and the linter are some too. With fewer collections of
+# garbage they take about a seventh less of the processors.
+export GOGC=400
 trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
