@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const conditions = ["@budgie/source"];
 
@@ -18,7 +19,7 @@ const shared = {
 const slowMachine = { expect: { poll: { timeout: 20_000 } } };
 
 const escape = "packages/claims/test/*/*.docker.test.ts";
-// All probes without their controls, like `budgie doctor --prove` on the machine's engine.
+// Probes without their controls, like `budgie doctor --prove` on the machine's engine, of the claims that an engine could break.
 const prove = "packages/claims/test/prove.docker.test.ts";
 const gvisor = "packages/claims/test/gvisor.docker.test.ts";
 // The tests of the main promises, which `npm test` runs on the engine in minutes.
@@ -41,6 +42,44 @@ const agents = [
 // As for the unit tests, modules are loaded once for each worker.
 const onEngine = { isolate: false, testTimeout: 120_000, hookTimeout: 180_000, ...slowMachine };
 
+/** Files that take long, the longest of each kind first. One that started last would leave the other workers idle. */
+export const LONGEST = [
+  ...["gemini-cli", "opencode", "presets", "program-servers", "projects", "qwen-code"].map(
+    (name) => `cli/test/programs/${name}.docker`,
+  ),
+  "cli/test/commands/doctor/prove.docker",
+  "claims/test/prove.docker",
+  "claims/test/gvisor.docker",
+  "runner-docker/test/contract.docker",
+  ...["servers/servers", "kernel/read-only", "session/caller", "network/proxy"].map(
+    (name) => `claims/test/${name}.docker`,
+  ),
+  "cli/test/sandbox.docker",
+  ...["image/dockerfile-sandbox", "turn/stopping"].map((name) => `runner-docker/test/${name}.docker`),
+  ...["mcp/calls/executable-paths", "server/restarts"].map((name) => `mcp-server/test/${name}.docker`),
+  ...["commands/run-build-image", "package", "credentials"].map((name) => `cli/test/${name}.docker`),
+  ...["isolation", "sandbox/hostile-git", "session/hung-engine"].map((name) => `runner-docker/test/${name}.docker`),
+  ...["kiro-contract", "kiro/kiro-profiles"].map((name) => `protocols/test/acp/${name}.process`),
+  "mcp-server/test/server/concurrency.process",
+  "testkit/test/kiro-cli/profile/settings.process",
+  "copies/test/selection/like-git.process",
+  "sandbox/test/proc/watch-disk.process",
+  ...["mcp/long-calls/long-calls", "server/restarts"].map((name) => `mcp-server/test/${name}.process`),
+  ...["contract", "stopping"].map((name) => `runner-local/test/${name}.process`),
+  ...["one-call", "commands/docs-site"].map((name) => `cli/test/${name}.process`),
+].map((name) => `/packages/${name}.test.ts`);
+
+/** Starts these files before the others, which vitest sorts by durations that it knows, else by size. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rankOf = ({ moduleId }: TestSpecification): number => {
+      const rank = LONGEST.findIndex((name) => moduleId.endsWith(name));
+      return rank === -1 ? LONGEST.length : rank;
+    };
+    return (await super.sort(files)).toSorted((one, other) => rankOf(one) - rankOf(other));
+  }
+}
+
 // Its source maps name files that it does not bring, which Vite reports one by one.
 const withoutMaps = {
   name: "without-maps",
@@ -56,6 +95,7 @@ export default defineConfig({
   test: {
     // Most tests wait for processes, so as many workers as cores would leave these idle half of the time.
     maxWorkers: 2 * availableParallelism(),
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         ...shared,
