@@ -3,6 +3,7 @@ import type { Claim, Probe, Verdict, Protection } from "./probe/claim.ts";
 import { CLAIMS } from "./claims.ts";
 import { createLab, type Lab, type LabOptions } from "./lab/lab.ts";
 import { NO_ENGINE } from "./lab/target.ts";
+import { attemptTogether } from "./probe/attempt-together.ts";
 import { untried } from "./probe/verdicts.ts";
 
 export type ProveOptions = LabOptions & {
@@ -35,12 +36,18 @@ const ABORTED = untried("aborted");
 export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOptions): Promise<readonly ClaimResult[]> {
   await using lab = await createLab(options);
   const limit = pLimit(AT_ONCE);
-  const proveClaim = async ({ id, isOfEngine = false, probes, promise, protections }: Claim): Promise<ClaimResult> => {
+  const proveClaim = async (claim: Claim): Promise<ClaimResult> => {
+    const { id, isOfEngine = false, probes, promise, protections, sharesTurn = false } = claim;
     const isMissing = isOfEngine && options.target.engine === undefined;
     const make = async (probe: Probe) => (isMissing ? untried(NO_ENGINE) : attempt(lab, probe));
+    const together = sharesTurn
+      ? await limit(async () =>
+          options.signal?.aborted ? new Map() : attemptTogether(lab, probes).catch(() => new Map()),
+        )
+      : new Map<string, Verdict>();
     const made = probes.map(async (probe) => ({
       name: probe.name,
-      verdict: await limit(async () => (options.signal?.aborted ? ABORTED : make(probe))),
+      verdict: together.get(probe.name) ?? (await limit(async () => (options.signal?.aborted ? ABORTED : make(probe)))),
     }));
     const result: ClaimResult = { id, promise, protections, probes: await Promise.all(made) };
     if (!options.signal?.aborted) onResult?.(result);

@@ -1,8 +1,9 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { findNameFaults } from "./helpers/find-name-faults.ts";
 import { PACKAGES, readSources } from "./helpers/read-sources.ts";
+import { LONGEST } from "../../../vitest.config.ts";
 
 // The files without a main export, by the ends of their paths, and why.
 const EXCEPTIONS: Readonly<Record<string, string>> = {
@@ -55,5 +56,12 @@ describe("a source file", () => {
     expect(findNameFaults(new Map([["a.ts", "export const a = 1;"]]), ["a.ts"])).toEqual([
       "a.ts is no exception any more.",
     ]);
+  });
+});
+
+describe("the list of test files that start first", () => {
+  it("names files that are there, once", () => {
+    expect(LONGEST.filter((name) => !existsSync(join(PACKAGES, "..", name)))).toEqual([]);
+    expect(new Set(LONGEST).size).toBe(LONGEST.length);
   });
 });

@@ -7,6 +7,7 @@ import type { Lab } from "../lab/lab.ts";
 export const CAPABILITY_CLAIMS: readonly Claim[] = [
   {
     id: "no-capabilities",
+    sharesTurn: true,
     promise: "An agent has no Linux capabilities and can do nothing that requires one.",
     protections: ["user", "capabilities", "seccomp"],
     probes: [
@@ -27,6 +28,7 @@ ${scriptCommand('head -c 1 "$file"')}`;
   },
   {
     id: "no-setuid",
+    sharesTurn: true,
     promise: "A setuid program runs with the agent's own privileges.",
     protections: ["no-new-privileges"],
     probes: [
@@ -39,6 +41,7 @@ ${scriptCommand('head -c 1 "$file"')}`;
   },
   {
     id: "no-setuid-files",
+    sharesTurn: true,
     promise: "An agent cannot leave a setuid file in its workspace.",
     protections: ["seccomp"],
     probes: [

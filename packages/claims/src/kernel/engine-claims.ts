@@ -13,6 +13,7 @@ const SOCKETS: Readonly<Record<string, readonly string[]>> = {
 export const ENGINE_CLAIMS: readonly Claim[] = [
   {
     id: "no-engine",
+    sharesTurn: true,
     promise: "An agent cannot reach a container engine through a Unix socket file.",
     protections: ["mounts"],
     probes: [

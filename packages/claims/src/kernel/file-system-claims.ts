@@ -4,6 +4,7 @@ import { inSandbox } from "../probe/in-sandbox.ts";
 export const FILE_SYSTEM_CLAIMS: readonly Claim[] = [
   {
     id: "read-only-root",
+    sharesTurn: true,
     promise: "An agent cannot change the files of the image.",
     protections: ["read-only-root", "user"],
     probes: [
@@ -16,6 +17,7 @@ export const FILE_SYSTEM_CLAIMS: readonly Claim[] = [
   },
   {
     id: "read-only-mounts",
+    sharesTurn: true,
     promise: "An agent cannot change the other files it is shown: its login's folder, /etc/passwd, its user's ~/.kiro.",
     protections: ["read-only-mounts", "verified-mounts", "user", "capabilities"],
     probes: [

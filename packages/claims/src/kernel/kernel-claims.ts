@@ -7,6 +7,7 @@ import { NOT_IN_THIS_KERNEL } from "../probe/verdicts.ts";
 export const KERNEL_CLAIMS: readonly Claim[] = [
   {
     id: "no-kernel-modules",
+    sharesTurn: true,
     promise: "An agent cannot load or unload kernel modules.",
     protections: ["user", "capabilities", "seccomp"],
     probes: [
@@ -20,6 +21,7 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-kernel-control",
+    sharesTurn: true,
     promise: "An agent cannot program, trace, restart or reconfigure the kernel.",
     protections: ["user", "capabilities", "seccomp"],
     probes: [
@@ -39,6 +41,7 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-keyrings",
+    sharesTurn: true,
     promise: "An agent cannot use the kernel's keyrings.",
     protections: ["seccomp"],
     probes: [
@@ -55,6 +58,7 @@ export const KERNEL_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-devices",
+    sharesTurn: true,
     promise:
       "An agent has no devices except terminals, /dev/null, /dev/zero, /dev/full and random sources, and creates none.",
     protections: ["user", "capabilities", "devices"],

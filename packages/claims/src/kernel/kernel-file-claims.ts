@@ -6,6 +6,7 @@ import { NOT_IN_THIS_KERNEL } from "../probe/verdicts.ts";
 export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
   {
     id: "no-kernel-settings",
+    sharesTurn: true,
     promise: "An agent cannot change kernel settings in /proc.",
     protections: ["masked-paths", "user", "apparmor"],
     probes: [
@@ -19,6 +20,7 @@ export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-kernel-secrets",
+    sharesTurn: true,
     promise: "An agent cannot read kernel memory, timers or keys in /proc.",
     protections: ["masked-paths", "user", "capabilities", "apparmor"],
     probes: [
@@ -29,6 +31,7 @@ export const KERNEL_FILE_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-system-settings",
+    sharesTurn: true,
     promise: "An agent cannot change kernel objects in /sys or its own cgroup limits.",
     protections: ["user", "capabilities", "seccomp", "apparmor"],
     probes: [

@@ -4,6 +4,7 @@ import { inPerl } from "../probe/in-sandbox.ts";
 export const MOUNT_CLAIMS: readonly Claim[] = [
   {
     id: "no-mounts",
+    sharesTurn: true,
     promise: "An agent cannot mount, unmount or remount anything.",
     protections: ["user", "capabilities", "seccomp", "apparmor"],
     probes: [
@@ -23,6 +24,7 @@ export const MOUNT_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-namespaces",
+    sharesTurn: true,
     promise: "An agent cannot create or enter a namespace, in which it would be root.",
     protections: ["user", "capabilities", "seccomp"],
     probes: [

@@ -6,6 +6,7 @@ import type { Lab } from "../lab/lab.ts";
 export const PROCESS_CLAIMS: readonly Claim[] = [
   {
     id: "no-other-processes",
+    sharesTurn: true,
     promise: "An agent cannot see, read or signal processes outside its sandbox.",
     protections: ["own-pid-namespace"],
     probes: [
@@ -28,6 +29,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-tracing",
+    sharesTurn: true,
     promise: "An agent cannot trace or modify processes outside its sandbox.",
     protections: ["own-pid-namespace", "user", "capabilities"],
     probes: [
@@ -41,6 +43,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-shared-memory",
+    sharesTurn: true,
     promise: "An agent shares no memory or message queues with processes outside its sandbox.",
     protections: ["own-ipc"],
     probes: [
@@ -61,6 +64,7 @@ export const PROCESS_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-host-name",
+    sharesTurn: true,
     promise: "An agent cannot learn the machine's host name, DNS servers or search domains.",
     protections: ["own-host-name", "name-files"],
     probes: [

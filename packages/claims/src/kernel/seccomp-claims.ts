@@ -6,6 +6,7 @@ import { NOT_IN_THIS_KERNEL } from "../probe/verdicts.ts";
 export const SECCOMP_CLAIMS: readonly Claim[] = [
   {
     id: "no-shared-io",
+    sharesTurn: true,
     promise: "An agent cannot use up the machine-wide asynchronous I/O contexts, and has no io_uring.",
     protections: ["seccomp"],
     probes: [
@@ -21,6 +22,7 @@ export const SECCOMP_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-other-sockets",
+    sharesTurn: true,
     promise:
       "An agent can open only Unix sockets and those of TCP, UDP and pings, and read its own network's routes by netlink.",
     protections: ["seccomp"],

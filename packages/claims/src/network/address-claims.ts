@@ -16,6 +16,7 @@ const NETLINK = `sub ask_kernel {
 export const ADDRESS_CLAIMS: readonly Claim[] = [
   {
     id: "no-raw-network",
+    sharesTurn: true,
     promise: "An agent cannot send raw packets or reconfigure its network.",
     protections: ["user", "capabilities", "seccomp"],
     probes: [
@@ -59,6 +60,7 @@ export const ADDRESS_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-names",
+    sharesTurn: true,
     promise: "An agent cannot change how its sandbox resolves names.",
     protections: ["read-only-root", "read-only-mounts", "user", "capabilities"],
     probes: ["/etc/resolv.conf", "/etc/hosts", "/etc/nsswitch.conf"].map((path) =>

@@ -25,6 +25,7 @@ const GET = '"GET /latest/meta-data/ HTTP/1.0\\r\\n\\r\\n"';
 export const NETWORK_CLAIMS: readonly Claim[] = [
   {
     id: "no-direct-network",
+    sharesTurn: true,
     promise: "An agent can reach network addresses only through the proxy.",
     protections: ["own-network"],
     probes: [
@@ -40,6 +41,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-metadata",
+    sharesTurn: true,
     promise: "An agent cannot reach a cloud's metadata service.",
     protections: ["own-network"],
     probes: [
@@ -51,6 +53,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-dns",
+    sharesTurn: true,
     promise: "An agent cannot query DNS servers, so no data leaves in names.",
     protections: ["own-network", "name-files"],
     probes: [
@@ -73,6 +76,7 @@ export const NETWORK_CLAIMS: readonly Claim[] = [
   },
   {
     id: "no-host-services",
+    sharesTurn: true,
     promise: "An agent cannot reach services of this machine or see its network.",
     protections: ["own-network"],
     probes: [

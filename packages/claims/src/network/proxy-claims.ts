@@ -35,6 +35,7 @@ const NEIGHBOUR_PROBE: Probe = {
 export const PROXY_CLAIMS: readonly Claim[] = [
   {
     id: "only-allowed-names",
+    sharesTurn: true,
     promise: "The proxy connects only to hosts and ports on the allow-list, however another host is spelled.",
     protections: ["egress-proxy"],
     probes: [
@@ -90,6 +91,7 @@ export const PROXY_CLAIMS: readonly Claim[] = [
   },
   {
     id: "only-public-addresses",
+    sharesTurn: true,
     promise:
       "The proxy accepts no addresses in place of names, and follows no allowed name to a private address or a neighbour's.",
     protections: ["egress-proxy"],
@@ -111,6 +113,7 @@ export const PROXY_CLAIMS: readonly Claim[] = [
   },
   {
     id: "only-for-its-host",
+    sharesTurn: true,
     promise: "A tunnel to an allowed host can be used for that host only.",
     protections: ["egress-proxy"],
     probes: [

@@ -6,6 +6,7 @@ const SECOND = buildGet("/second", "evil.test");
 export const SMUGGLING_CLAIMS: readonly Claim[] = [
   {
     id: "no-smuggled-requests",
+    sharesTurn: true,
     promise: "The proxy forwards one request to the allowed host, in a form that no server reads as something else.",
     protections: ["egress-proxy"],
     probes: [

@@ -1,3 +1,5 @@
+import type { Command } from "@budgie/core";
+import type { Ran } from "../lab/collect.ts";
 import type { Lab } from "../lab/lab.ts";
 
 /** A promise about what an agent in a sandbox cannot do, the protections that keep it, and attacks that would break it. */
@@ -10,6 +12,8 @@ export type Claim = {
   readonly protections: readonly Protection[];
   /** True if only a container engine could break it, so that there is nothing to attack without one; default false */
   readonly isOfEngine?: boolean;
+  /** True if the scripts of its probes leave nothing in a sandbox that another of them meets, so that one turn may run them; default false */
+  readonly sharesTurn?: boolean;
   readonly probes: readonly Probe[];
 };
 
@@ -94,6 +98,15 @@ export type Probe = {
   /** The attacker's attempt as an imperative, such as `mount a file system` */
   readonly name: string;
   readonly attempt: (lab: Lab) => Promise<Verdict>;
+  /** Prepares the attack as a program of a turn with an agent's defaults; left out or `undefined` if it needs a turn of its own */
+  readonly prepare?: (lab: Lab) => Promise<PreparedProbe | undefined>;
+};
+
+/** A prepared attack. */
+export type PreparedProbe = {
+  readonly argv: Command["argv"];
+  /** Finds the program's verdict in the output of a turn that may have run others too */
+  readonly read: (ran: Ran) => Verdict;
 };
 
 /** The result of an attack. It is `held` only if a refusal was observed, and `untried` if the attack could not be made. */

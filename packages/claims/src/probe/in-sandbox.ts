@@ -48,14 +48,23 @@ function makeProbe(
   toArgv: (nonce: string, program: string) => Command["argv"],
 ): Probe {
   const { silent, ...turn } = options;
+  const begin = async (lab: Lab) => {
+    const nonce = `report-${randomUUID()}`;
+    const given = typeof script === "string" ? script : await script(lab);
+    const { script: program, ...more } = typeof given === "string" ? { script: given } : given;
+    return { argv: toArgv(nonce, program), nonce, options: { ...turn, ...more } };
+  };
   return {
     name,
     async attempt(lab) {
-      const nonce = `report-${randomUUID()}`;
-      const given = typeof script === "string" ? script : await script(lab);
-      const { script: program, ...more } = typeof given === "string" ? { script: given } : given;
-      const ran = await lab.run(toArgv(nonce, program), { ...turn, ...more });
+      const { argv, nonce, options: own } = await begin(lab);
+      const ran = await lab.run(argv, own);
       return readVerdict(nonce, ran, silent?.(ran));
+    },
+    async prepare(lab) {
+      const { argv, nonce, options: own } = await begin(lab);
+      const isUsual = silent === undefined && Object.keys(own).length === 0;
+      return isUsual ? { argv, read: (ran) => readVerdict(nonce, ran, undefined) } : undefined;
     },
   };
 }

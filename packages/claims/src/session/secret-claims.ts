@@ -6,6 +6,7 @@ import type { SecretPath } from "../lab/fake-home.ts";
 export const SECRET_CLAIMS: readonly Claim[] = [
   {
     id: "one-directory",
+    sharesTurn: true,
     promise: "An agent can read no files of the host except those in its workspace.",
     protections: ["mounts"],
     probes: [
@@ -23,6 +24,7 @@ export const SECRET_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-kiro-files",
+    sharesTurn: true,
     promise: "An agent can read its own agent file and the shared files in its user's ~/.kiro, but no secrets.",
     protections: ["projection"],
     probes: [
@@ -33,6 +35,7 @@ export const SECRET_CLAIMS: readonly Claim[] = [
   },
   {
     id: "own-environment",
+    sharesTurn: true,
     promise: "An agent's environment contains nothing from budgie's.",
     protections: ["own-environment"],
     probes: [

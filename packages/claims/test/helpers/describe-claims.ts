@@ -82,7 +82,9 @@ export async function proveWithout(claim: Claim, removals: Removals): Promise<Re
   await using engine = await createRewritingEngine(async (body) => {
     for (const protection of claim.protections) await toRemoval(protection, removals)(body);
   });
-  const [result] = await prove({ ...OPTIONS, ...behind(engine), claims: [claim] });
+  // An attack that gets through may get into another's way, so each has a turn of its own.
+  const claims = [{ ...claim, sharesTurn: false }];
+  const [result] = await prove({ ...OPTIONS, ...behind(engine), claims });
   return Object.fromEntries(result?.probes.map(({ name, verdict }) => [name, verdict]) ?? []);
 }
 
