@@ -83,9 +83,9 @@ export function addCommands(program: Command, context: CommandContext): Command 
   const sandboxed = (): Config => loadUserConfig({ ...readServerValues(program, host.env), sandbox: true }, host);
   addBuildImage(program, (options) => runBuildImage({ ...options, caFile: sandboxed().caFile }, host).then(finish));
   addImageCommands(program, {
-    async show(options) {
+    async show(directory, json) {
       const { showImage } = await import("./commands/image/show-image.ts");
-      finish(showImage(config(), options, host));
+      finish(showImage(config(), directory, { json, host }));
     },
     async allow(directory) {
       const { allowImage } = await import("./commands/image/allow-image.ts");

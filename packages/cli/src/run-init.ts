@@ -13,14 +13,11 @@ import { inspectCertificates } from "./commands/doctor/inspect-egress.ts";
 import { inspectMachine } from "./commands/doctor/inspect-machine.ts";
 import { listSandboxFindings } from "./commands/doctor/list-sandbox-findings.ts";
 import { CLIENT_NAMES, CLIENTS, type ClientName } from "./commands/install/clients.ts";
+import type { InitArguments } from "./commands/engine-commands.ts";
 import { runAgent } from "./commands/run/run-agent.ts";
 import { runBuildImage } from "./commands/run-build-image.ts";
 
-export type InitOptions = {
-  /** Answer every question with yes */
-  readonly yes: boolean;
-  /** Directory of the call, relative to the current directory */
-  readonly directory: string;
+export type InitOptions = InitArguments & {
   /** Writes budgie into a client's configuration, with these options of the server, like `budgie install` */
   readonly install: (client: ClientName, args: readonly string[]) => Promise<number>;
 };

@@ -16,7 +16,7 @@ import { checkProtections, listProtectionNotices, type Weaker } from "./engine/e
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
 import { translated } from "./engine/to-budgie-error.ts";
 import { createDockerSession, type DockerSession } from "./docker-session.ts";
-import type { SessionStandby } from "./turn/start-process.ts";
+import type { DockerStandby } from "./turn/start-process.ts";
 import { listEnginePaths, type Host } from "./list-engine-paths.ts";
 import { createProxySockets } from "./proxy/create-proxy-sockets.ts";
 import { connectEngine, type Engine } from "./engine/engine.ts";
@@ -113,7 +113,7 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
   const starting = pLimit(Math.max(2, 2 * engine.cpus));
   let context: SandboxContext | undefined;
   const printer = createPrinter(engine, { ...options, image, user, owner: options.owner.record });
-  const standbys = createRunnerStandbys<SessionStandby, DockerSession>(options, starting, () =>
+  const standbys = createRunnerStandbys<DockerStandby, DockerSession>(options, starting, () =>
     open(createSessionId(), "ahead"),
   );
   const runnerAhead: RunnerAhead = {

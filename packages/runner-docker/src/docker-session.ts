@@ -30,7 +30,7 @@ import {
 import { withRunningContainer } from "./session/with-running-container.ts";
 import { planSandbox, type SandboxRequest } from "./turn/plan-sandbox.ts";
 import { createRunningProcesses, toProcessKey } from "./turn/running-processes.ts";
-import { launchAhead, startProcess, type SessionStandby } from "./turn/start-process.ts";
+import { launchAhead, startProcess, type DockerStandby } from "./turn/start-process.ts";
 
 /** A session of this process, which another process can resume later. */
 export type DockerSession = RunnerSession & {
@@ -44,7 +44,7 @@ export type Opening = {
   readonly id: SessionId;
   readonly origin: HomeOrigin;
   /** The place of what its next turn takes */
-  readonly standby: StandbyPlace<SessionStandby>;
+  readonly standby: StandbyPlace<DockerStandby>;
 };
 
 /** Creates a session with its volumes and its container. */

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { TurnRequest } from "@budgie/core";
 import type { runBuildImage } from "./run-build-image.ts";
 import { parsePreset } from "../agents/parse-preset.ts";
 import { append } from "./server-options.ts";
@@ -6,7 +7,11 @@ import type { GcOptions } from "./run-gc.ts";
 
 type GcArguments = Partial<Pick<GcOptions, "dryRun" | "force" | "json" | "legacy">> & Pick<GcOptions, "olderThan">;
 
-type InitArguments = { readonly directory: string; readonly yes: boolean };
+/** The arguments of `budgie init`; the directory relative to the current one. */
+export type InitArguments = Pick<TurnRequest, "directory"> & {
+  /** Answer every question with yes */
+  readonly yes: boolean;
+};
 
 /** Adds `budgie init`. */
 export function addInit(program: Command, run: (options: InitArguments) => Promise<void>): void {

@@ -48,10 +48,10 @@ export type ConfigFile = EgressWishes & {
 
 /** The section of a directory. Its hosts are not parsed yet. */
 export type FileWorkspace = Omit<EgressWishes, "egress"> &
-  AgentNeeds & {
+  AgentNeeds &
+  Pick<WorkspaceSettings, "directory"> & {
     /** As the file has it */
     readonly path: string;
-    readonly directory: string;
     readonly requireImage: boolean | undefined;
     /** Absolute paths */
     readonly mounts: readonly string[] | undefined;

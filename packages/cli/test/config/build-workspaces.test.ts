@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTemporaryFolder } from "../../../core/test/helpers/temporary-folder.ts";
-import { findPolicy, findProvided } from "@budgie/mcp-server/commands";
+import { findPolicy, findProvided, findWorkspace } from "@budgie/mcp-server/commands";
 import { parseConfig } from "../../src/config/config.ts";
 import { toSilentHost } from "../helpers/to-silent-host.ts";
 
@@ -17,7 +17,7 @@ function parse(content: object, values: object = { sandbox: true }) {
   const config = parseConfig({ config: file, ...values }, toSilentHost({ home, cwd: home }));
   const policyIn = (directory: string, agent = "worker") => findPolicy(config, agent, join(home, directory));
   const providedIn = (directory: string, env: NodeJS.ProcessEnv = {}) =>
-    findProvided(config, { agent: AGENT, directory: join(home, directory), env });
+    findProvided(config, { agent: AGENT, workspace: findWorkspace(config, join(home, directory)), env });
   return { config, home, policyIn, providedIn };
 }
 
@@ -40,7 +40,11 @@ describe("the settings of a directory", () => {
     writeFileSync(file, JSON.stringify({ workspaces: { "~/code": { image: "linked" } } }));
     const config = parseConfig({ config: file, sandbox: true }, toSilentHost({ home, cwd: home }));
 
-    const found = findProvided(config, { agent: AGENT, directory: join(home, "disk/code/app"), env: {} });
+    const found = findProvided(config, {
+      agent: AGENT,
+      workspace: findWorkspace(config, join(home, "disk/code/app")),
+      env: {},
+    });
 
     expect(found.image).toBe("linked");
   });
@@ -108,7 +112,7 @@ describe("the mounts of a directory", () => {
     writeFileSync(file, JSON.stringify({ workspaces: { "~/code": { mounts } } }));
     const config = parseConfig({ config: file, sandbox: true }, toSilentHost({ home, cwd: home }));
     const mountsIn = (directory: string) =>
-      findProvided(config, { agent: AGENT, directory: join(home, directory), env: {} }).mounts;
+      findProvided(config, { agent: AGENT, workspace: findWorkspace(config, join(home, directory)), env: {} }).mounts;
 
     expect(mountsIn("code/app")).toEqual([join(home, "disk/schemas"), "/srv/missing.json"]);
     expect(mountsIn("elsewhere")).toBeUndefined();

@@ -22,8 +22,8 @@ export type BudgetLimit = {
   readonly most: number;
 };
 
-/** A turn for which limits are listed. */
-export type CountedTurn = {
+/** A run for which limits are listed. */
+export type CountedRun = {
   readonly runId: string;
   /** `undefined` for a new session */
   readonly sessionId: string | undefined;
@@ -31,7 +31,7 @@ export type CountedTurn = {
 };
 
 /** Lists the limits of these budgets that count for a turn. */
-export function listLimits(budgets: readonly ScopedBudget[], turn: CountedTurn): readonly BudgetLimit[] {
+export function listLimits(budgets: readonly ScopedBudget[], turn: CountedRun): readonly BudgetLimit[] {
   return budgets.flatMap(({ budget, scope }) =>
     BUDGET_WINDOWS.flatMap((window) =>
       Object.entries(budget[window] ?? {}).map(([unit, most]) => ({
@@ -45,7 +45,7 @@ export function listLimits(budgets: readonly ScopedBudget[], turn: CountedTurn):
   );
 }
 
-function toPeriod(window: BudgetWindow, { now, runId, sessionId }: CountedTurn): string {
+function toPeriod(window: BudgetWindow, { now, runId, sessionId }: CountedRun): string {
   switch (window) {
     case "turn":
       return `turn ${runId}`;

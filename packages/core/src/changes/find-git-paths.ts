@@ -25,7 +25,7 @@ export async function findGitPaths(root: FolderHandle, directory: string): Promi
   if (git !== undefined) {
     try {
       const configs = await Promise.all(CONFIGS.map((name) => readGitFile(pathIn(git, Buffer.from(name)))));
-      return { outside: [], inside: findInside(configs, { directory, base: join(directory, ".git") }) };
+      return { outside: [], inside: findInside(configs, directory, join(directory, ".git")) };
     } finally {
       closeFolder(git);
     }
@@ -42,15 +42,13 @@ async function findOutside(own: string, directory: string): Promise<GitPaths> {
   const folder = await findGitFolder(own, directory);
   if (folder === undefined) return NO_GIT_PATHS;
   const { common, config } = folder;
-  if (common === own) return { outside: [own], inside: findInside([config], { directory, base: own }) };
+  if (common === own) return { outside: [own], inside: findInside([config], directory, own) };
   const configs = [config, await readGitFile(join(own, "config.worktree"))];
-  return { outside: [own, common], inside: findInside(configs, { directory, base: common }) };
+  return { outside: [own, common], inside: findInside(configs, directory, common) };
 }
 
-type Places = { readonly directory: string; readonly base: string };
-
-/** Finds the paths in settings that make git read more configuration or run something. */
-function findInside(configs: readonly string[], { base, directory }: Places): GitPaths["inside"] {
+/** Finds the paths in settings that make git read more configuration or run something. Relative ones count from the workspace and from `base`. */
+function findInside(configs: readonly string[], directory: string, base: string): GitPaths["inside"] {
   const words = configs
     .flatMap((text) => parseGitConfig(text))
     .flatMap(({ key, value }) => {

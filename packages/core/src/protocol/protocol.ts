@@ -1,15 +1,14 @@
 import type { Agent } from "../agents/agent.ts";
-import type { AgentProcess, Exit, RunnerSession } from "../runner/runner.ts";
+import type { AgentProcess, Exit, RunnerSession, StartOptions } from "../runner/runner.ts";
 import type { TurnEvents } from "./turn-events.ts";
 
 /** A way to talk to an agent program: one prompt in, one answer out. */
 export type Protocol = (turn: ProtocolTurn) => Promise<ProtocolAnswer>;
 
 /** A prompt to an agent in a session. */
-export type ProtocolTurn = {
+export type ProtocolTurn = Pick<StartOptions, "directory"> & {
   readonly agent: Agent;
   readonly session: RunnerSession;
-  readonly directory: string;
   readonly prompt: string;
   /** True if the session may have a conversation to resume */
   readonly resume: boolean;

@@ -55,6 +55,8 @@ type Events = {
   readonly usage: [report: UsageReport];
   /** A budget that the turn counts to is nearly spent, or spent: one sentence */
   readonly budget: [notice: string];
+  /** The caller is answered now, and the turn continues: its soft deadline */
+  readonly late: [deadlineMs: number];
   /** The process that the turn started last has ended */
   readonly exit: [exit: Exit];
 };

@@ -1,5 +1,5 @@
 import type { ChangedFiles } from "../changed-files.ts";
-import type { ErrorCode, OtherRun, ProjectImageReport } from "../errors.ts";
+import type { ErrorCode, FailureReport, OtherRun, ProjectImageReport } from "../errors.ts";
 import type { EgressMode, EgressReport } from "../egress.ts";
 import type { Isolation } from "../owners/owner-record.ts";
 import type { Access } from "../policy/policy.ts";
@@ -8,7 +8,7 @@ import type { Usage } from "../usage.ts";
 import type { UndeliveredAnswers } from "./undelivered-answers.ts";
 
 /** The facts about a turn when it begins. */
-export type BegunRun = {
+export type BegunRun = Pick<FailureReport, "directory"> & {
   /** A UUID */
   readonly id: string;
   readonly agent: string;
@@ -18,9 +18,7 @@ export type BegunRun = {
   /** Milliseconds since 1970, as is `endedMs` */
   readonly startedMs: number;
   readonly promptBytes: number;
-  /** The directory of the call, with symlinks resolved; left out by older budgies */
-  readonly directory?: string | undefined;
-  /** The name that the caller gave itself, on one line; left out by older budgies */
+  /** The name that the caller gave itself, on one line; left out by older budgies, as is the directory */
   readonly client?: string | undefined;
 };
 
@@ -101,14 +99,12 @@ export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome" | "transcri
   readonly delivered: boolean;
 };
 
+/** The runs to list: those of an agent, of a session, or in a directory and below it; default all. */
 export type RunQuery = {
+  readonly [Fact in "agent" | "directory" | "sessionId"]?: BegunRun[Fact] | undefined;
+} & {
   /** The maximal number of runs */
   readonly limit: number;
-  /** Default: all; the same for `sessionId` */
-  readonly agent?: string | undefined;
-  readonly sessionId?: string | undefined;
-  /** A directory: its turns, and those below it; default all */
-  readonly directory?: string | undefined;
   /** Turns that began at this time or later; default all */
   readonly sinceMs?: number | undefined;
 };

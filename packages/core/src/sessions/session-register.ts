@@ -1,5 +1,5 @@
 import type { Isolation, OwnerRecord } from "../owners/owner-record.ts";
-import type { WorkspacePath } from "../runner/runner.ts";
+import type { StartOptions } from "../runner/runner.ts";
 import type { SessionId } from "../runner/session-id.ts";
 import type { UsageTotals } from "../usage.ts";
 
@@ -17,12 +17,9 @@ export type SessionRegister = {
 };
 
 /** The entry of a session. */
-export type RegisterEntry = {
+export type RegisterEntry = Pick<StartOptions, "directory" | "workspacePath"> & {
   readonly id: SessionId;
   readonly agent: string;
-  readonly directory: string;
-  /** The path at which its sandboxes show the directory, for as long as it lasts; default the runner's */
-  readonly workspacePath?: WorkspacePath | undefined;
   readonly isolation: Isolation;
   /** True if a process of the agent has run */
   readonly begun: boolean;

@@ -9,7 +9,7 @@ type LeftProcess = { readonly process: AgentProcess; readonly state: ExecutableS
 type Followed = { readonly session: Session; readonly state: ExecutableState };
 
 /** The changes that a process made between its last turn and its end. */
-export type LeftChanges = { readonly agent: string; readonly directory: string; readonly paths: readonly string[] };
+export type LeftChanges = Pick<Session, "agent" | "directory"> & { readonly paths: readonly string[] };
 
 /** Compares the directories of processes that live on after their turns. */
 export type LeftWatch = {

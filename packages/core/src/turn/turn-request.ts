@@ -1,6 +1,7 @@
 import type { Agent } from "../agents/agent.ts";
 import type { Amounts } from "../budget/budget.ts";
 import type { Policy, Tightening } from "../policy/policy.ts";
+import type { StartOptions } from "../runner/runner.ts";
 
 /** A call of an agent. */
 export type TurnRequest = {
@@ -18,14 +19,12 @@ export type TurnRequest = {
 };
 
 /** A call that was checked completely, before anything is started for it. */
-export type CheckedRequest = {
+export type CheckedRequest = Pick<StartOptions, "directory"> & {
   readonly agent: Agent;
   /** Sanitized */
   readonly prompt: string;
   /** The size as the caller sent it */
   readonly promptBytes: number;
   readonly policy: Policy;
-  /** The absolute path, with symlinks resolved */
-  readonly directory: string;
   readonly sessionId: string | undefined;
 };

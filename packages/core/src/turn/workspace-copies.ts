@@ -1,14 +1,12 @@
 import type { CopyChanges, CopyReport } from "../errors.ts";
 import type { GitFolders } from "../policy/git-folders.ts";
 import type { WorkspaceCopy } from "../runner/workspace-copy.ts";
+import type { Session } from "../sessions/session.ts";
 
 /** The turn for which a copy is prepared or looked at. */
-export type CopyTurn = {
+export type CopyTurn = Pick<Session, "agent" | "directory"> & {
   readonly sessionId: string;
   readonly runId: string;
-  readonly agent: string;
-  /** The real path of the directory that is copied */
-  readonly directory: string;
   /** The git folders of a worktree or submodule, which were checked; `undefined` for none */
   readonly git?: GitFolders | undefined;
   readonly signal?: AbortSignal | undefined;

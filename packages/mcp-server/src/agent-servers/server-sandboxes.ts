@@ -1,5 +1,3 @@
-import { chmodSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
 import { createSessionId, type Runner, type RunnerSession } from "@budgie/core";
 import { createProcessTransport, type Connect, type ProcessServer } from "@budgie/mcp-manager";
 import type { SandboxPlace } from "./server-place.ts";
@@ -32,7 +30,7 @@ export function createServerSandboxes(openRunner: () => Promise<Runner>, stateDi
     connect: (server, { log, place }) =>
       createProcessTransport(async (signal) => {
         const session = await open(server.name);
-        return startInSandbox(server, { place, session, directory: createEmptyFolder(stateDir), signal, log });
+        return startInSandbox(server, { place, session, stateDir, signal, log });
       }, log),
     async [Symbol.asyncDispose]() {
       const opened = await Promise.allSettled(sessions.values());
@@ -40,13 +38,4 @@ export function createServerSandboxes(openRunner: () => Promise<Runner>, stateDi
       await Promise.all(removed);
     },
   };
-}
-
-/** Creates the empty folder that servers see in place of a workspace. */
-function createEmptyFolder(stateDir: string): string {
-  const folder = join(stateDir, "mcp", "empty");
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // With user remapping, the container's user is another one on the host.
-  chmodSync(folder, 0o755);
-  return folder;
 }

@@ -1,3 +1,5 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { formatTarget, type AgentProcess, type Exit, type RunnerSession } from "@budgie/core";
 import type { ProcessServer, ServerProcess } from "@budgie/mcp-manager";
@@ -6,8 +8,7 @@ import type { SandboxPlace } from "./server-place.ts";
 export type SandboxStart = {
   readonly place: SandboxPlace;
   readonly session: RunnerSession;
-  /** An empty folder in place of a workspace */
-  readonly directory: string;
+  readonly stateDir: string;
   readonly signal: AbortSignal;
   readonly log: (line: string) => void;
 };
@@ -15,12 +16,17 @@ export type SandboxStart = {
 /** Starts a server's program in a session of its own. */
 export async function startInSandbox(
   { args, command, env }: ProcessServer,
-  { directory, log, place, session, signal }: SandboxStart,
+  { log, place, session, signal, stateDir }: SandboxStart,
 ): Promise<ServerProcess> {
   const { egress, image } = place;
   const child = await session.start(
     { argv: [command, ...args], env, projections: [], image },
-    { directory, access: { workspace: "ro", egress, limits: {} }, ownNetwork: true, signal },
+    {
+      directory: createEmptyFolder(stateDir),
+      access: { workspace: "ro", egress, limits: {} },
+      ownNetwork: true,
+      signal,
+    },
   );
   if (egress.mode === "none") log(NO_NETWORK);
   const { stderr, stdin, stdout } = child;
@@ -43,6 +49,15 @@ export async function startInSandbox(
 }
 
 const GRACE_MS = 2000;
+
+/** Creates the empty folder that servers see in place of a workspace. */
+function createEmptyFolder(stateDir: string): string {
+  const folder = join(stateDir, "mcp", "empty");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  // With user remapping, the container's user is another one on the host.
+  chmodSync(folder, 0o755);
+  return folder;
+}
 
 const NO_NETWORK =
   'Its container has no network, since its section allows no host. "allowHost" there names those that it needs.';

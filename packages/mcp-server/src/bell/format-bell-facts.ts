@@ -1,18 +1,16 @@
 import type { EgressDenial } from "@budgie/core/egress";
 import { escapeForTerminal, formatDuration, truncateText } from "@budgie/core/text";
-import type { Usage } from "@budgie/core/runs";
+import type { BegunRun, Usage } from "@budgie/core/runs";
 
 /** The reason why the bell rings: a turn's end, something that a turn was refused, or a budget. */
 export type BellEvent = "end" | "refusal" | "budget";
 
 /** The facts of a turn for the user's command. Its texts may be an agent's or a caller's. */
-export type BellFacts = {
+export type BellFacts = Pick<BegunRun, "directory" | "sessionId"> & {
   readonly event: BellEvent;
   readonly runId: string;
   /** `undefined` if the call was refused before there was one */
   readonly agent: string | undefined;
-  readonly sessionId: string | undefined;
-  readonly directory: string | undefined;
   /** `answered`, or an error code; `undefined` while the turn runs */
   readonly outcome: string | undefined;
   readonly durationMs: number;

@@ -112,8 +112,8 @@ export function findMissingVariables({ agentEnv }: Pick<Settings, "agentEnv">, a
  * directory, and of all. Throws `LOGIN_REQUIRED` for a variable of the agent's own that is not set; others are left out.
  */
 export function findProvided(
-  settings: Pick<Settings, "agentEnv" | "env" | "workspaces"> & { readonly credentials?: string },
-  { agent, directory, env }: ProvidedFor,
+  settings: Pick<Settings, "agentEnv" | "env"> & { readonly credentials?: string },
+  { agent, env, workspace }: ProvidedFor,
 ): Provided {
   const { file, name } = agent;
   const missing = findMissingVariables(settings, name, env);
@@ -123,7 +123,6 @@ export function findProvided(
       `The agent "${name}" (${file}) needs ${missing.join(", ")}, which is not set where budgie was started. Set it, or take it out of "env".`,
     );
   }
-  const workspace = findWorkspace(settings, directory);
   const own = workspace?.agents.get(name);
   const named = { ...settings.env, ...workspace?.env, ...settings.agentEnv.get(name), ...own?.env };
   return {
@@ -143,7 +142,8 @@ function toShared(
 
 export type ProvidedFor = {
   readonly agent: Pick<Agent, "file" | "name">;
-  readonly directory: string | undefined;
+  /** The settings of the directory; `undefined` if it has none */
+  readonly workspace: WorkspaceSettings | undefined;
   /** Budgie's environment */
   readonly env: NodeJS.ProcessEnv;
 };

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { posix } from "node:path";
+import type { ImageApproval } from "./image-approval.ts";
 import { judgeDockerfile } from "./judge-dockerfile.ts";
 import { parseDevcontainer, type Devcontainer } from "./parse-devcontainer.ts";
 import { readInputs, type InputFile } from "./read-inputs.ts";
 
 /** The image that a project's own files ask for, read without running or following anything. */
-export type ImageSource = {
-  /** The real path of the directory */
-  readonly directory: string;
+export type ImageSource = Readonly<Pick<ImageApproval, "directory">> & {
   /** The file that says it, relative to the directory */
   readonly file: string;
   /** The Dockerfile as it would be built */

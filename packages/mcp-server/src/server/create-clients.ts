@@ -9,8 +9,9 @@ import { buildLongCallTools } from "../mcp/long-calls/build-long-call-tools.ts";
 import { findSoftDeadlineMs } from "../mcp/long-calls/find-soft-deadline-ms.ts";
 import { createClientTools, type ClientTools } from "../mcp/calls/client-tools.ts";
 import type { Tool } from "../mcp/tools/tool.ts";
-import { withLongCalls } from "../mcp/long-calls/with-long-calls.ts";
+import { createLongCalls } from "../mcp/long-calls/long-calls.ts";
 import { buildChangeTools } from "../mcp/changes/build-change-tools.ts";
+import { byName } from "../mcp/names/find-tool.ts";
 import { withChanges } from "../mcp/changes/with-changes.ts";
 import type { ChangeSetsOpener } from "./change-sets-opener.ts";
 import { createSessionOwners, ownSessions } from "./own-sessions.ts";
@@ -79,23 +80,25 @@ export function createClients(config: Options, options: ClientsOptions): (client
       turn.events.on("session", (sessionId) => void own.add(sessionId));
       return next();
     };
-    const steps = [
-      noteOwn,
-      ...(config.stickySessions ? [stickySessions()] : []),
-      ...(owner === undefined ? [] : [ownSessions(owner)]),
-    ];
-    const clientTools = createClientTools({
-      ...shared,
-      ...(owner === undefined ? {} : { endSessions: owner.remove }),
-      runTurn: (request, hooks) => clientTurn(request, { ...hooks, steps }),
-      report: config.verbose ? report : undefined,
-    });
-    const longTools = withLongCalls(clientTools, {
+    const longCalls = createLongCalls({
       deadlineMs: () => findSoftDeadlineMs(config.softDeadline, info()),
       tools: longCallTools,
       report,
     });
-    const tools = withChanges(longTools, {
+    const steps = [
+      longCalls.step,
+      noteOwn,
+      ...(config.stickySessions ? [stickySessions()] : []),
+      ...(owner === undefined ? [] : [ownSessions(owner)]),
+    ];
+    const agentTools = createClientTools({
+      ...shared,
+      begin: longCalls.begin,
+      ...(owner === undefined ? {} : { endSessions: owner.remove }),
+      runTurn: (request, hooks) => clientTurn(request, { ...hooks, steps }),
+      report: config.verbose ? report : undefined,
+    });
+    const tools = withChanges(joinTools([longCalls, agentTools]), {
       tools: changeTools,
       areListed: () => areListed,
       openSets: changes.open,
@@ -109,6 +112,26 @@ export function createClients(config: Options, options: ClientsOptions): (client
       return tools.definitions();
     };
     return { ...tools, definitions };
+  };
+}
+
+/** Joins sets of tools to those of one client. Each ends before those behind it. */
+function joinTools(sets: readonly ClientTools[]): ClientTools {
+  return {
+    definitions: () => sets.flatMap((set) => set.definitions()).toSorted(byName),
+    call(name, input, hooks) {
+      for (const set of sets) {
+        const call = set.call(name, input, hooks);
+        if (call !== undefined) return call;
+      }
+      return undefined;
+    },
+    stop() {
+      for (const set of sets) set.stop();
+    },
+    async close() {
+      for (const set of sets) await set.close();
+    },
   };
 }
 

@@ -58,7 +58,7 @@ export type Turns = {
   readonly close: () => Promise<void>;
 };
 
-export type TurnsOptions = {
+type Options = {
   readonly config: ServerConfig;
   readonly host: Host;
   readonly owner: Owner;
@@ -78,7 +78,7 @@ const MOST_LOOKING_MS = 2000;
 const ASK_AFTER_MS = 1000;
 
 /** Creates the parts that run turns with this runner. Throws for agents and options that do not fit. */
-export async function createTurns(options: TurnsOptions): Promise<Turns> {
+export async function createTurns(options: Options): Promise<Turns> {
   const { host, origin, owner, reportAgents: report = host.report, runner } = options;
   const kagent = options.config.kagent && createKagentAgents(options.config.kagent, { ...host, report });
   await kagent?.start();
@@ -123,7 +123,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
     runner,
     nesting,
     providedFor(agent, directory) {
-      const provided = findProvided(config, { agent, directory, env: host.env });
+      const provided = findProvided(config, { agent, workspace: findWorkspace(config, directory), env: host.env });
       const { credentials } = config;
       return provideImage({ ...provided, credentials, env: { ...identity, ...provided.env } }, directory, config);
     },
@@ -210,7 +210,7 @@ export async function createTurns(options: TurnsOptions): Promise<Turns> {
 }
 
 /** Creates the bell that the user wants. A nested budgie's turn is part of one that has a bell, and a person needs none of their own commands. */
-function findBell({ config, host, protocol }: TurnsOptions, nesting: Nesting, trust: FileTrust): Bell | undefined {
+function findBell({ config, host, protocol }: Options, nesting: Nesting, trust: FileTrust): Bell | undefined {
   if (config.notify === undefined || nesting.level > 0 || protocol !== undefined) return undefined;
   return createBell({ command: config.notify, host, trust });
 }

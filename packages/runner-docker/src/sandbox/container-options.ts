@@ -135,7 +135,7 @@ export function toIsolation({ cpus, memoryBytes, pids }: EngineLimits, seccomp: 
 // With StdinOnce, a container's stdin ends with budgie's connection, which is its lease.
 const SPOKEN_TO = { OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true };
 
-export type SessionContainerSpec = {
+export type ForwarderContainer = {
   /** The session image's id */
   readonly imageId: string;
   readonly user: SandboxUser;
@@ -151,8 +151,8 @@ export type SessionContainerSpec = {
  * Returns the options of a session's container. Turns join its network, and the session's volumes are read and written through
  * it whether it runs or not. Its program forwards connections from its loopback to the proxy socket, and has no other network.
  */
-export function toSessionContainer(sessionContainer: SessionContainerSpec): ContainerCreateOptions {
-  const { imageId, labels, mounts, seccomp, socketPath, user } = sessionContainer;
+export function toSessionContainer(container: ForwarderContainer): ContainerCreateOptions {
+  const { imageId, labels, mounts, seccomp, socketPath, user } = container;
   return {
     Image: imageId,
     Entrypoint: [FORWARDER],

@@ -21,9 +21,9 @@ export type ProcessStart = SandboxRequest & {
 };
 
 /** A sandbox that waits for a process, or the process that a turn left. */
-export type SessionStandby = Sandbox | Standby;
+export type DockerStandby = Sandbox | Standby;
 
-type Waiting = Promise<SessionStandby | undefined> | undefined;
+type Waiting = Promise<DockerStandby | undefined> | undefined;
 
 /**
  * Starts a process in a sandbox, and fills the home in parallel: the sandbox waits for its first line of stdin. If it fails or is

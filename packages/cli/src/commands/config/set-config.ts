@@ -27,7 +27,13 @@ export function setConfig({ directory, file: path, key, value }: SetConfigOption
   const section =
     directory === undefined
       ? []
-      : ["workspaces", findSectionName(file.text, { directory, folder: dirname(path), host })];
+      : [
+          "workspaces",
+          findSectionName(file.text, resolveLinks(resolvePath(directory, host)), {
+            home: host.home,
+            cwd: dirname(path),
+          }),
+        ];
   const keys = [...section, ...splitKey(key)];
   const text = value === undefined ? removeValue(file.text, keys) : putValue(file.text, keys, toValue(value));
   if (text === file.text) {
@@ -46,20 +52,15 @@ export function setConfig({ directory, file: path, key, value }: SetConfigOption
   return 0;
 }
 
-type SectionPlace = {
-  readonly directory: string;
-  /** The folder of the configuration file, from which its paths go */
-  readonly folder: string;
-  readonly host: Host;
-};
-
-/** Finds the name of a directory's section as the file spells it; for a new one, the path with `~` for the home. */
-function findSectionName(text: string, { directory, folder, host }: SectionPlace): string {
-  const path = resolveLinks(resolvePath(directory, host));
+/**
+ * Finds the name of a directory's section, by its real path, as the file spells it; for a new one, the path with `~` for the home. `cwd` is
+ * the folder of the file, from which its paths go.
+ */
+function findSectionName(text: string, path: string, { cwd, home }: Pick<Host, "cwd" | "home">): string {
   const { workspaces = {} } = jsonFormat.parse(text) as { workspaces?: unknown };
   const names = typeof workspaces === "object" && workspaces !== null ? Object.keys(workspaces) : [];
-  const known = names.find((name) => resolveLinks(resolvePath(name, { cwd: folder, home: host.home })) === path);
-  return known ?? (path.startsWith(`${host.home}/`) ? `~${path.slice(host.home.length)}` : path);
+  const known = names.find((name) => resolveLinks(resolvePath(name, { cwd, home })) === path);
+  return known ?? (path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path);
 }
 
 /** Splits a key at its dots, except those between quotes: `agents."kagent.reviewer".timeout`. */

@@ -5,7 +5,7 @@ import { createSessionId, type Agent, type Runner } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "@budgie/mcp-server";
 import { nestingVariables } from "@budgie/core/policy";
-import { buildProgram, findNesting, findPolicy, findProvided } from "@budgie/mcp-server/commands";
+import { buildProgram, findNesting, findPolicy, findProvided, findWorkspace } from "@budgie/mcp-server/commands";
 
 // A person waits, and a program from npm takes ten seconds on a busy machine.
 const TIMEOUT_MS = 30_000;
@@ -31,7 +31,7 @@ export async function tryAgent(agent: Agent, { config, host, runner, signal }: T
     try {
       const program = buildProgram(agent, directory, config);
       const { egress, limits, workspace } = findPolicy(config, agent.name);
-      const provided = findProvided(config, { agent, directory, env: host.env });
+      const provided = findProvided(config, { agent, workspace: findWorkspace(config, directory), env: host.env });
       const access = { egress, limits, workspace };
       const env = {
         ...provided.env,

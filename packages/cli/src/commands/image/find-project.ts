@@ -12,9 +12,7 @@ import {
 import type { Config } from "../../config/config.ts";
 
 /** A directory, and what decides on the image of sandboxes there. */
-export type Project = {
-  /** The real path */
-  readonly directory: string;
+export type Project = Pick<ImageSource, "directory"> & {
   /** The image that the user's configuration names for it, before which no file of the project counts */
   readonly configured: string | undefined;
   readonly source: ImageSource | undefined;

@@ -1,8 +1,7 @@
 import type { Command } from "commander";
-import type { ShowImageOptions } from "./show-image.ts";
 
 type ImageActions = {
-  readonly show: (options: ShowImageOptions) => Promise<void>;
+  readonly show: (directory: string | undefined, json: boolean) => Promise<void>;
   readonly allow: (directory: string | undefined) => Promise<void>;
   readonly deny: (directory: string | undefined) => Promise<void>;
   readonly build: (directory: string | undefined) => Promise<void>;
@@ -24,7 +23,7 @@ export function addImageCommands(program: Command, { allow, build, deny, show }:
     .argument("[dir]", DIR)
     .description("print which image sandboxes there have and why, and what the project's files ask for; builds nothing")
     .option("--json", "print JSON")
-    .action((directory: string | undefined, { json = false }: { json?: boolean }) => show({ directory, json }));
+    .action((directory: string | undefined, { json = false }: { json?: boolean }) => show(directory, json));
   image
     .command("allow")
     .argument("[dir]", DIR)

@@ -7,11 +7,9 @@ import { findTools } from "./find-tools.ts";
 import { formatSource } from "./format-source.ts";
 import { suggestDockerfile } from "./suggest-dockerfile.ts";
 
-export type ShowImageOptions = { readonly directory: string | undefined; readonly json: boolean };
-
 /** Runs `budgie image show`: says which image sandboxes in a directory have and why, and what the project's files ask for. Builds nothing. */
-export function showImage(config: Config, { directory, json }: ShowImageOptions, host: Host): number {
-  const project = findProject(config, directory, host);
+export function showImage(config: Config, named: string | undefined, { host, json }: ShowImageOptions): number {
+  const project = findProject(config, named, host);
   const tools = project.source === undefined ? findTools(project.directory) : [];
   const suggested = tools.length === 0 ? undefined : suggestDockerfile(tools, config.sandboxImage);
   if (json) host.stdout.write(stringifySafely({ ...toJson(project), tools, suggested }));
@@ -21,6 +19,8 @@ export function showImage(config: Config, { directory, json }: ShowImageOptions,
   }
   return EXIT.done;
 }
+
+type ShowImageOptions = { readonly json: boolean; readonly host: Host };
 
 function toJson({ configured, directory, source, state }: Project) {
   if (source === undefined) return { directory, configured };

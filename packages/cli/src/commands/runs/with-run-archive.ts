@@ -1,5 +1,5 @@
 import { BudgieError, createOwner } from "@budgie/core";
-import type { Run } from "@budgie/core/runs";
+import type { Run, RunQuery } from "@budgie/core/runs";
 import { createRunArchive, type RunArchive } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 
@@ -34,10 +34,7 @@ export function toRunFacts<Known extends Run>({ endedMs, startedMs, ...run }: Kn
 }
 
 /** The turns that a command asks for. */
-export type RunFilter = {
-  readonly agent?: string | undefined;
-  readonly sessionId?: string | undefined;
-  readonly directory?: string | undefined;
+export type RunFilter = Pick<RunQuery, "agent" | "directory" | "sessionId"> & {
   /** A duration, as text */
   readonly since?: string | undefined;
 };

@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import type { RegisterEntry } from "@budgie/core/sessions";
 import type { Host } from "@budgie/mcp-server";
 import { withSessions, type KnownHome } from "./known-homes.ts";
 import { age, ago } from "../../terminal/ago.ts";
@@ -15,15 +16,13 @@ export async function listSessions(config: Config, { json }: { readonly json: bo
   return 0;
 }
 
-type Listed = {
+type Listed = Partial<Pick<RegisterEntry, "agent" | "directory">> & {
   readonly id: string;
   readonly isolation: KnownHome["isolation"];
   /** `kept`: no budgie owns it, and one with `--keep-sessions` can resume it; `dead`: it can only be removed */
   readonly state: KnownHome["state"] | "kept";
   readonly created: string;
   readonly home: string;
-  readonly agent?: string;
-  readonly directory?: string;
   readonly used?: string;
   readonly keptUntil?: string;
 };

@@ -6,16 +6,16 @@ import type { Step, Turn } from "../turn.ts";
 /** Fills the session's copy of the directory before an agent works on it, and has its changes collected afterwards. */
 export function copyWorkspace({ copies }: Pick<TurnSettings, "copies">): Step {
   return async (turn, next) => {
-    const { request, route } = turn;
+    const { request, route, session } = turn;
     // An agent that runs elsewhere gets nothing of the directory.
     if (!usesCopy(request.policy.workspace) || route.runner.isolation === "remote") return next();
-    const copy = turn.session.home.copy?.();
+    const copy = session.home.copy?.();
     if (copies === undefined || copy === undefined) throw withoutCopies();
     const facts = {
-      sessionId: turn.session.id,
+      sessionId: session.id,
       runId: turn.id,
-      agent: request.agent.name,
-      directory: request.directory,
+      agent: session.agent,
+      directory: session.directory,
       git: turn.git.folders,
       signal: turn.signal,
       onProgress: (text: string) => turn.enter({ phase: "starting", doing: text }),

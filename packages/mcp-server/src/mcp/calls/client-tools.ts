@@ -16,6 +16,14 @@ export type CallHooks = TurnHooks & {
   readonly ifDropped?: (then: () => void) => void;
 };
 
+/** A call that may be answered before its turn has ended. */
+export type StartedCall = {
+  /** The hooks of its turn */
+  readonly hooks: Pick<TurnHooks, "events" | "runId">;
+  /** Resolves to the result, or earlier to one that says that the turn continues. */
+  readonly answer: (result: Promise<CallToolResult>) => Promise<CallToolResult>;
+};
+
 /** The tools of one client. */
 export type ClientTools = {
   readonly definitions: () => readonly Tool["definition"][];
@@ -31,6 +39,8 @@ export type ClientToolsOptions = {
   /** Returns the current tools. */
   readonly tools: () => readonly Tool[];
   readonly runTurn: RunTurn;
+  /** Begins a call; `undefined`, as by default, for one that is answered when its turn has ended */
+  readonly begin?: (tool: string, hooks: CallHooks) => StartedCall | undefined;
   readonly health: () => Promise<HealthReport>;
   /** Called before each tool call */
   readonly onCall: () => void;
@@ -42,6 +52,7 @@ export type ClientToolsOptions = {
 
 /** Creates the tools of a client. */
 export function createClientTools({
+  begin = () => undefined,
   health,
   endSessions,
   onCall,
@@ -77,11 +88,13 @@ export function createClientTools({
         void (agent !== undefined && report?.(`${escapeForTerminal(agent)}: ${what}`));
       log("called");
       const began = performance.now();
-      const answered = answer(tool, input, hooks).catch(toErrorResult);
-      return answered.then((result) => {
+      const call = begin(name, hooks);
+      const answered = answer(tool, input, { ...hooks, ...call?.hooks }).catch(toErrorResult);
+      const logged = answered.then((result) => {
         log(`${formatOutcome(result)} after ${formatDuration(performance.now() - began)}`);
         return result;
       });
+      return call === undefined ? logged : call.answer(logged);
     },
     stop: () => undefined,
     close: async () => endSessions?.(),

@@ -1,45 +1,49 @@
 import { randomUUID } from "node:crypto";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { TurnEvents, type TurnProgress } from "@budgie/core/protocol";
-import type { TurnHooks } from "@budgie/core/turn";
 
-/** A call of one client that may outlive its answer, and whose result can be awaited more than once. */
+/** A call of one client that its turn may outlast, and whose result can be awaited more than once. */
 export type ClientRun = {
+  /** The id of the call's turn, if it runs one */
   readonly runId: string;
   /** The tool that was called */
   readonly tool: string;
   /** From `performance.now()` */
   readonly beganMs: number;
+  /** The events of its turn */
+  readonly events: TurnEvents;
   readonly result: Promise<CallToolResult>;
+  /** Takes the result. */
+  readonly settle: (result: Promise<CallToolResult>) => void;
   /** Returns the result; `undefined` while the run lasts, and if it failed with a bug. */
   readonly outcome: () => CallToolResult | undefined;
   /** Returns the latest progress; `undefined` before the first. */
   readonly place: () => TurnProgress | undefined;
   /** Tells these events the latest progress and every further one, until the returned function is called. */
-  readonly follow: (events: TurnEvents | undefined) => () => void;
+  readonly follow: (followers: TurnEvents | undefined) => () => void;
+  /** Aborted by `stop` */
+  readonly signal: AbortSignal;
   readonly stop: (reason?: unknown) => void;
 };
 
-type Work = (hooks: TurnHooks) => Promise<CallToolResult> | undefined;
-
-/** Starts a run; `undefined` if `work` returns `undefined`. */
-export function beginClientRun(tool: string, work: Work): ClientRun | undefined {
-  const runId = randomUUID();
+/** Begins the run of a call whose turn tells these events. */
+export function beginClientRun(tool: string, events: TurnEvents = new TurnEvents()): ClientRun {
   const stopping = new AbortController();
-  const events = new TurnEvents();
   let place: TurnProgress | undefined;
   let outcome: CallToolResult | undefined;
+  let settle: ClientRun["settle"] = () => undefined;
+  const result = new Promise<CallToolResult>((resolve) => (settle = resolve));
 
   events.on("phase", (progress) => void (place = progress));
-  const result = work({ runId, signal: stopping.signal, events });
-  if (result === undefined) return undefined;
   // Callers that await `result` see the same rejection; this only avoids an unhandled one.
   result.then((known) => (outcome = known)).catch(() => undefined);
   return {
-    runId,
+    runId: randomUUID(),
     tool,
     beganMs: performance.now(),
+    events,
     result,
+    settle,
     outcome: () => outcome,
     place: () => place,
     follow(followers) {
@@ -49,6 +53,7 @@ export function beginClientRun(tool: string, work: Work): ClientRun | undefined 
       if (place !== undefined) tell(place);
       return () => void events.off("phase", tell);
     },
+    signal: stopping.signal,
     stop: (reason) => stopping.abort(reason),
   };
 }

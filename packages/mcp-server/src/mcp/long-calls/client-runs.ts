@@ -9,6 +9,7 @@ export type ClientRuns = {
   readonly remove: (run: ClientRun) => void;
   /** Keeps a run and its result beyond its call, until too many newer ones have ended. */
   readonly keep: (run: ClientRun) => void;
+  readonly get: (runId: string) => ClientRun | undefined;
   /** Returns a run, or throws `RUN_NOT_FOUND`. */
   readonly find: (runId: string) => ClientRun;
   readonly list: () => readonly ClientRun[];
@@ -37,6 +38,7 @@ export function createClientRuns(): ClientRuns {
     add: (run) => void runs.set(run.runId, run),
     remove: ({ runId }) => void runs.delete(runId),
     keep: (run) => void run.result.then(() => keepEnded(run)).catch(() => runs.delete(run.runId)),
+    get: (runId) => runs.get(runId),
     find(runId) {
       const run = runs.get(runId);
       if (run !== undefined) return run;

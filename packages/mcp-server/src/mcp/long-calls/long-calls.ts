@@ -1,12 +1,15 @@
+import { once } from "node:events";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { byName, findTool } from "../names/find-tool.ts";
+import type { Step } from "@budgie/core/turn";
+import { findTool } from "../names/find-tool.ts";
+import { answerInTime } from "./answer-in-time.ts";
 import { beginClientRun, type ClientRun } from "./client-run.ts";
 import { createClientRuns } from "./client-runs.ts";
 import { cancelInput, statusInput, waitInput, type LongCallTool } from "./build-long-call-tools.ts";
 import { toCancelledResult, findEnd, toRunningResult, toStatusResult, toStoppingResult } from "./to-running-result.ts";
 import { parseToolInput } from "../tools/parse-tool-input.ts";
 import { toErrorResult } from "../calls/to-reply-result.ts";
-import type { CallHooks, ClientTools } from "../calls/client-tools.ts";
+import type { CallHooks, ClientTools, StartedCall } from "../calls/client-tools.ts";
 
 export type LongCallOptions = {
   /** Returns the soft deadline of the client in milliseconds; `undefined` if there is none. */
@@ -15,36 +18,34 @@ export type LongCallOptions = {
   readonly report: (line: string) => void;
 };
 
-/**
- * Wraps a client's tools: a call is answered at the soft deadline even if its agent has not finished. Adds the tools `wait`,
- * `status` and `cancel` for such runs. A run belongs to its client alone.
- */
-export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, tools }: LongCallOptions): ClientTools {
+/** The tools `wait`, `status` and `cancel` of a client, for turns that outlast their calls. Such a run belongs to its client alone. */
+export type LongCalls = ClientTools & {
+  /** Tells a call when to answer */
+  readonly step: Step;
+  /** Begins a call that is answered at the soft deadline even if its turn has not ended; `undefined` without a deadline. */
+  readonly begin: (tool: string, hooks: CallHooks) => StartedCall | undefined;
+};
+
+/** Creates the long calls of a client. */
+export function createLongCalls({ deadlineMs, report, tools }: LongCallOptions): LongCalls {
   const runs = createClientRuns();
   const names = namesOf(tools);
   let isStopped = false;
 
-  async function answerInTime(run: ClientRun, hooks: CallHooks, limitMs: number): Promise<CallToolResult> {
-    const { events, ifDropped, signal } = hooks;
-    const stop = (): void => run.stop(signal?.reason);
-    const unfollow = run.follow(events);
-    signal?.addEventListener("abort", stop, { once: true });
-    if (signal?.aborted === true) stop();
-    runs.add(run);
+  async function answer(run: ClientRun, ifDropped: CallHooks["ifDropped"]): Promise<CallToolResult> {
     let isLong = false;
+    const late = once(run.events, "late").then(([limitMs]) => Number(limitMs));
     try {
-      const result = await waitFor(run.result, limitMs);
-      if (result !== undefined) return result;
+      const first = await Promise.race([run.result, late]);
+      if (typeof first !== "number") return first;
       isLong = true;
       runs.keep(run);
       run.result.catch((error: unknown) => report(String(error instanceof Error ? error.stack : error)));
       // A client that cancels before it knows the run id has no other way to stop the run.
       ifDropped?.(run.stop);
-      return toRunningResult(run, { names, deadlineMs: limitMs });
+      return toRunningResult(run, { names, deadlineMs: first });
     } finally {
       if (!isLong) runs.remove(run);
-      unfollow();
-      signal?.removeEventListener("abort", stop);
     }
   }
 
@@ -97,27 +98,29 @@ export function withLongCalls(clientTools: ClientTools, { deadlineMs, report, to
   };
 
   return {
-    definitions() {
-      if (deadlineMs() === undefined) return clientTools.definitions();
-      const all = [...clientTools.definitions(), ...tools.map(({ definition }) => definition)];
-      return all.toSorted(byName);
+    step: answerInTime({ find: runs.get, deadlineMs }),
+    begin(tool, { events, ifDropped }) {
+      if (deadlineMs() === undefined) return undefined;
+      const run = beginClientRun(tool, events);
+      runs.add(run);
+      return {
+        hooks: { runId: run.runId, events: run.events },
+        answer(result) {
+          run.settle(result);
+          return answer(run, ifDropped);
+        },
+      };
     },
+    definitions: () => (deadlineMs() === undefined ? [] : tools.map(({ definition }) => definition)),
     call(name, input, hooks) {
       const limitMs = deadlineMs();
-      if (limitMs === undefined) return clientTools.call(name, input, hooks);
       const own = findTool(tools, name);
-      if (own !== undefined) return follow(own, input, { hooks, limitMs });
-      const run = beginClientRun(name, (followed) => clientTools.call(name, input, { ...hooks, ...followed }));
-      return run && answerInTime(run, hooks, limitMs);
+      return limitMs === undefined || own === undefined ? undefined : follow(own, input, { hooks, limitMs });
     },
-    stop() {
-      clientTools.stop();
-      stop();
-    },
+    stop,
     async close() {
       stop();
       await Promise.allSettled(runs.list().map(({ result }) => result));
-      await clientTools.close();
     },
   };
 }

@@ -2,14 +2,15 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { buildLongCallTools } from "../../../src/mcp/long-calls/build-long-call-tools.ts";
 import type { CallHooks, ClientTools } from "../../../src/mcp/calls/client-tools.ts";
-import { withLongCalls } from "../../../src/mcp/long-calls/with-long-calls.ts";
+import { Turn } from "@budgie/core/turn";
+import { createLongCalls } from "../../../src/mcp/long-calls/long-calls.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
 const DEADLINE_MS = 50_000;
 
-describe("withLongCalls", () => {
+describe("createLongCalls", () => {
   it("hides a client's runs from all others", async () => {
     const [mine, yours] = [create(), create()];
     const { runId } = await mine.callLong();
@@ -127,11 +128,19 @@ describe("withLongCalls", () => {
     await closing;
   });
 
-  it("adds no other tools", () => {
-    const { clientTools } = create();
+  it("has three tools", () => {
+    const { longCalls } = create();
 
-    expect(clientTools.call("nobody", {}, {})).toBeUndefined();
-    expect(clientTools.definitions().map(({ name }) => name)).toEqual(["cancel", "status", "wait"]);
+    expect(longCalls.call("nobody", {}, {})).toBeUndefined();
+    expect(longCalls.definitions().map(({ name }) => name)).toEqual(["wait", "status", "cancel"]);
+  });
+
+  it("has no tools, and begins no call, for a client without a deadline", () => {
+    const { longCalls } = create(() => undefined);
+
+    expect(longCalls.definitions()).toEqual([]);
+    expect(longCalls.call("wait", { runId: "r" }, {})).toBeUndefined();
+    expect(longCalls.begin("agent", {})).toBeUndefined();
   });
 });
 
@@ -140,27 +149,32 @@ const ANSWER: CallToolResult = { content: [{ type: "text", text: "done" }], stru
 const CANCELLED: CallToolResult = { isError: true, content: [], structuredContent: { code: "CANCELLED" } };
 
 /** Creates the tools of a client whose one agent finishes when the test says so. */
-function create() {
+function create(deadlineMs: () => number | undefined = () => DEADLINE_MS) {
   const signals: AbortSignal[] = [];
   const reported: string[] = [];
   let end: (result: CallToolResult) => void = () => undefined;
   let fail: (error: Error) => void = () => undefined;
-  const base: ClientTools = {
-    definitions: () => [],
-    call(name, _, { events, signal }) {
-      if (name !== "agent") return undefined;
-      if (signal !== undefined) signals.push(signal);
-      events?.emit("phase", { agent: "reader", runId: "r", sessionId: undefined, sinceMs: 0, phase: "starting" });
-      return new Promise((resolve, reject) => ([end, fail] = [resolve, reject]));
-    },
-    stop: () => undefined,
-    close: async () => undefined,
-  };
-  const clientTools = withLongCalls(base, {
-    deadlineMs: () => DEADLINE_MS,
+  const longCalls = createLongCalls({
+    deadlineMs,
     tools: buildLongCallTools({ toolPrefix: "", toolNames: "dotted", tools: "router" }),
     report: (line) => void reported.push(line),
   });
+  const clientTools: Pick<ClientTools, "call" | "close" | "stop"> = {
+    ...longCalls,
+    call(name, input, hooks) {
+      if (name !== "agent") return longCalls.call(name, input, hooks);
+      const call = longCalls.begin(name, hooks);
+      if (call === undefined) throw new Error("There is a deadline.");
+      const turn = new Turn({ agent: "reader", prompt: "x", directory: "/" }, { ...hooks, ...call.hooks });
+      const result = new Promise<CallToolResult>((resolve, reject) => ([end, fail] = [resolve, reject]));
+      // The step hands on what comes from behind it.
+      const answered = longCalls.step(turn, () => result as Promise<never>) as Promise<never>;
+      if (turn.signal !== undefined) signals.push(turn.signal);
+      const { events, id: runId } = turn;
+      events.emit("phase", { agent: "reader", runId, sessionId: undefined, sinceMs: 0, phase: "starting" });
+      return call.answer(answered);
+    },
+  };
 
   async function use(name: string, input: unknown, hooks: CallHooks = {}): Promise<CallToolResult> {
     const call = clientTools.call(name, input, hooks);
@@ -175,6 +189,7 @@ function create() {
   }
 
   return {
+    longCalls,
     clientTools,
     signals,
     reported,
