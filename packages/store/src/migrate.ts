@@ -153,6 +153,9 @@ const MIGRATIONS: readonly string[] = [
   INSERT INTO record_ends
     VALUES (0, lower(hex(randomblob(32))), 0, '', (SELECT coalesce(max(number), 0) FROM runs));
   UPDATE record_ends SET head_digest = start_digest`,
+  // The turns in the order in which their costs are added up, whatever the question.
+  `CREATE INDEX runs_groups ON runs (agent, directory, client, model, currency, basis, started, ended, credits, cost,
+    input_tokens, cached_tokens, output_tokens, thought_tokens, total_tokens)`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */

@@ -1,4 +1,4 @@
-import type { TokenFigures } from "@budgie/core/runs";
+import { withoutFloatError, type TokenFigures } from "@budgie/core/runs";
 import type { Database, Row } from "./sqlite.ts";
 
 /** The facts by which costs can be added up. */
@@ -29,21 +29,24 @@ export type UsageSum = TokenFigures & {
 /** Adds up the costs of turns in the log, in the order of their keys. */
 export function sumUsage(database: Database, { by, sinceMs = 0 }: UsageQuery): readonly UsageSum[] {
   if (by === "day") return sumDays(database, sinceMs);
-  const rows = database.all(querySums(by), sinceMs);
   const groups = new Map<string | undefined, Row[]>();
-  for (const row of rows) {
+  for (const row of database.all(querySums(by), sinceMs)) {
     const key = row["key"] === null ? undefined : String(row["key"]);
     groups.set(key, [...(groups.get(key) ?? []), row]);
   }
   return [...groups].map(([key, group]) => toSum(key, group));
 }
 
-/** Returns the query for the sums by a fact other than the day. */
+/** Returns the query for the sums by a fact other than the day. The index has the turns in the order of their groups: sorting costs more than adding. */
 export function querySums(by: Exclude<UsageQuery["by"], "day">): string {
-  return `SELECT ${COLUMNS[by]} AS key, currency, ${SUMS} FROM runs INDEXED BY runs_usage WHERE started >= ? GROUP BY 1, 2 ORDER BY 1, 2`;
+  const groups = `SELECT ${GROUP}, ${FIGURES} FROM runs INDEXED BY runs_groups WHERE started >= ? GROUP BY ${GROUP}`;
+  return `SELECT ${COLUMNS[by]} AS key, currency, ${SUMS} FROM (${groups}) GROUP BY 1, 2 ORDER BY 1, 2`;
 }
 
 const COLUMNS = { agent: "agent", model: "model", project: "directory", client: "client" } as const;
+
+// The first columns of the index `runs_groups`, in its order
+const GROUP = "agent, directory, client, model, currency, basis";
 
 /** Adds up each local day that has a turn. SQLite's own local time costs more than all sums together. */
 function sumDays(database: Database, sinceMs: number): readonly UsageSum[] {
@@ -57,12 +60,7 @@ function sumDays(database: Database, sinceMs: number): readonly UsageSum[] {
     if (typeof last?.["ms"] !== "number") return sums.toReversed();
     const day = new Date(Number(last["ms"]));
     const startMs = day.setHours(0, 0, 0, 0);
-    const where = "started >= ? AND started < ? GROUP BY currency ORDER BY currency";
-    const rows = database.all(
-      `SELECT currency, ${SUMS} FROM runs INDEXED BY runs_usage WHERE ${where}`,
-      Math.max(startMs, sinceMs),
-      endMs,
-    );
+    const rows = database.all(DAY, Math.max(startMs, sinceMs), endMs);
     sums.push(toSum(formatDay(day), rows));
     endMs = startMs;
   }
@@ -80,32 +78,46 @@ const TOKENS = {
   totalTokens: "total_tokens",
 } as const satisfies Record<keyof TokenFigures, string>;
 
-const ANY_TOKEN = `coalesce(${Object.values(TOKENS).join(", ")})`;
+const TOKEN_COLUMNS = Object.values(TOKENS);
 
-// The index `runs_usage` has all columns that are read here: rows are long.
-const SUMS = [
+// The figures of turns with the same basis. The indexes `runs_usage` and `runs_groups` have all columns that are read here: rows are long.
+const FIGURES = [
   "count(*) AS turns",
-  `total(ended IS NOT NULL AND credits IS NULL AND cost IS NULL AND ${ANY_TOKEN} IS NULL) AS silent`,
-  `total(basis IS NULL AND ${ANY_TOKEN} IS NOT NULL OR basis = 'request') AS apart`,
-  "total(ended IS NULL) AS open",
+  "count(ended) AS ended",
+  `count(coalesce(credits, cost, ${TOKEN_COLUMNS.join(", ")})) AS known`,
+  `count(coalesce(${TOKEN_COLUMNS.join(", ")})) AS counted`,
   "sum(credits) AS credits",
   "sum(cost) AS cost",
   // As floating-point numbers: a sum of integers may be too large for SQLite, or for its reader.
-  ...Object.values(TOKENS).map((name) => `sum(iif(basis IN ('turn', 'thread'), ${name} * 1.0, NULL)) AS ${name}`),
+  ...TOKEN_COLUMNS.map((name) => `sum(${name} * 1.0) AS ${name}`),
 ].join(", ");
+
+// The sums of such figures
+const SUMS = [
+  "sum(turns) AS turns",
+  "sum(ended - known) AS silent",
+  "sum(CASE WHEN basis IS NULL THEN counted WHEN basis = 'request' THEN turns END) AS apart",
+  "sum(turns - ended) AS open",
+  "sum(credits) AS credits",
+  "sum(cost) AS cost",
+  ...TOKEN_COLUMNS.map((name) => `sum(iif(basis IN ('turn', 'thread'), ${name}, NULL)) AS ${name}`),
+].join(", ");
+
+const DAY = `SELECT currency, ${SUMS} FROM (SELECT currency, basis, ${FIGURES} FROM runs INDEXED BY runs_usage
+  WHERE started >= ? AND started < ? GROUP BY 1, 2) GROUP BY 1 ORDER BY 1`;
 
 /** Adds up the rows of a key, of which there is one for each currency. */
 function toSum(key: string | undefined, rows: readonly Row[]): UsageSum {
   const add = (name: string): number | undefined => {
     const known = rows.flatMap((row) => (row[name] === null ? [] : [Number(row[name])]));
-    return known.length === 0 ? undefined : round(known.reduce((sum, value) => sum + value, 0));
+    return known.length === 0 ? undefined : withoutFloatError(known.reduce((sum, value) => sum + value, 0));
   };
   const count = (name: string): number => add(name) ?? 0;
   const figures = Object.entries({ ...TOKENS, credits: "credits" }).map(
     ([name, column]) => [name, add(column)] as const,
   );
   const costs = rows.flatMap(({ cost, currency }) =>
-    typeof currency !== "string" ? [] : [[currency, round(Number(cost))]],
+    typeof currency !== "string" ? [] : [[currency, withoutFloatError(Number(cost))]],
   );
   return {
     key,
@@ -116,9 +128,4 @@ function toSum(key: string | undefined, rows: readonly Row[]): UsageSum {
     ...(Object.fromEntries(figures.filter(([, value]) => value !== undefined)) as TokenFigures),
     costs: Object.fromEntries(costs) as UsageSum["costs"],
   };
-}
-
-/** Removes the error of a floating-point sum. */
-function round(sum: number): number {
-  return Number(sum.toFixed(6));
 }
