@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Owner } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
-import type { Run, RunQuery } from "@budgie/core/runs";
+import type { Run, RunOutcome, RunQuery } from "@budgie/core/runs";
 import { parseRun } from "./parse-run.ts";
 import type { Database, Row } from "./sqlite.ts";
 
@@ -21,6 +21,12 @@ export function findRuns(database: Database, owner: Owner, query: RunQuery): Pro
   const numbers = `SELECT number FROM runs ${where} ORDER BY ${order} DESC LIMIT ?`;
   const rows = database.all(`SELECT * FROM runs WHERE number IN (${numbers}) ORDER BY number DESC`, ...values, limit);
   return parseRuns(rows, owner);
+}
+
+/** Finds the outcomes of the last runs, the newest first. Rows are long, and a report reads thousands of them. */
+export function findOutcomes(database: Database, owner: Owner, limit: number): Promise<readonly RunOutcome[]> {
+  const columns = "agent, owner, started, ended, outcome, timed_out, error";
+  return parseRuns(database.all(`SELECT ${columns} FROM runs ORDER BY number DESC LIMIT ?`, limit), owner);
 }
 
 type Condition = { readonly sql: string; readonly values: readonly (string | number)[] };

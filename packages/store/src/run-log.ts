@@ -3,13 +3,12 @@ import {
   MOST_MISSED,
   createMemoryRunLog,
   chooseUndelivered,
-  type Run,
   type RunLog,
-  type RunQuery,
+  type RunOutcome,
   type UndeliveredAnswers,
   type UndeliveredQuery,
 } from "@budgie/core/runs";
-import { findRuns } from "./find-runs.ts";
+import { findOutcomes, findRuns } from "./find-runs.ts";
 import { DEFAULT_RETENTION, type Retention } from "./prune-runs.ts";
 import { createPruning } from "./pruning.ts";
 import type { Database } from "./sqlite.ts";
@@ -59,6 +58,18 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
     }
   }
 
+  /** Adds the runs of the file to those that it could not keep. */
+  async function withKept<T extends RunOutcome>(
+    find: (database: Database) => Promise<readonly T[]>,
+    unkept: readonly T[],
+    limit: number,
+  ): Promise<readonly T[]> {
+    const kept = state.exists() ? await attempt(find) : [];
+    const after = retention.maxAgeMs === undefined ? 0 : Date.now() - retention.maxAgeMs;
+    const young = (kept ?? []).filter(({ startedMs }) => startedMs >= after);
+    return unkept.length === 0 ? young : listNewest([...young, ...unkept], limit);
+  }
+
   return {
     keepsTranscripts: keepTranscripts,
     async begin(run) {
@@ -91,13 +102,10 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
       if (kept === undefined) return unkept;
       return chooseUndelivered([...kept.missed, ...unkept.missed], kept.moreMissed + unkept.moreMissed);
     },
-    async recent(query) {
-      const kept = state.exists() ? await attempt((database) => findRuns(database, owner, query)) : [];
-      const after = retention.maxAgeMs === undefined ? 0 : Date.now() - retention.maxAgeMs;
-      const young = (kept ?? []).filter(({ startedMs }) => startedMs >= after);
-      const unkept = await spare.recent(query);
-      return unkept.length === 0 ? young : listNewest([...young, ...unkept], query);
-    },
+    recent: async (query) =>
+      withKept((database) => findRuns(database, owner, query), await spare.recent(query), query.limit),
+    outcomes: async (limit) =>
+      withKept((database) => findOutcomes(database, owner, limit), await spare.outcomes(limit), limit),
     close() {
       pruning.stop();
       state.close();
@@ -122,6 +130,6 @@ function findUndelivered(database: Database, { agent, except = "", sessionId }: 
   return chooseUndelivered(answers, Math.max(Number(all) - rows.length, 0));
 }
 
-function listNewest(runs: readonly Run[], { limit }: RunQuery): readonly Run[] {
+function listNewest<T extends RunOutcome>(runs: readonly T[], limit: number): readonly T[] {
   return runs.toSorted((a, b) => b.startedMs - a.startedMs).slice(0, limit);
 }

@@ -33,6 +33,23 @@ describe("a log with 100,000 runs", () => {
     expect(await archive.sessions("n")).toEqual(["none"]);
     expect(await archive.sessions("no such")).toEqual([]);
   });
+
+  it("reads no long column for a health report", async () => {
+    const stateDir = createFolder();
+    const log = open(stateDir);
+    const [failed, answered] = [makeRun({ outcome: "TIMED_OUT", timedOut: true, error: "Late." }), makeRun()];
+    for (const run of [failed, answered]) await log.finish(run);
+    // Whoever reads them fails.
+    edit(stateDir, "UPDATE runs SET egress = '{', facts = '{', others = '{', mcp = '{'");
+
+    const outcomes = (await log.outcomes(9)).map(({ error, outcome, timedOut }) => ({ error, outcome, timedOut }));
+
+    expect(outcomes).toEqual([
+      { error: undefined, outcome: "answered", timedOut: false },
+      { error: "Late.", outcome: "TIMED_OUT", timedOut: true },
+    ]);
+    expect(await log.outcomes(1)).toHaveLength(1);
+  });
 });
 
 /** Creates a log with runs of which the tenth is of a rare agent, directory and session. */

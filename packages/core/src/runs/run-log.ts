@@ -101,6 +101,9 @@ export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome" | "transcri
   readonly delivered: boolean;
 };
 
+/** What a health report needs of a turn. */
+export type RunOutcome = Pick<Run, "agent" | "endedMs" | "error" | "outcome" | "startedMs" | "timedOut">;
+
 export type RunQuery = {
   /** The maximal number of runs */
   readonly limit: number;
@@ -136,4 +139,6 @@ export type RunLog = {
   readonly undelivered: (query: UndeliveredQuery) => Promise<UndeliveredAnswers>;
   /** Finds the last turns, the newest first. */
   readonly recent: (query: RunQuery) => Promise<readonly Run[]>;
+  /** Reads the outcomes alone of the last turns, at most `limit`, the newest first. */
+  readonly outcomes: (limit: number) => Promise<readonly RunOutcome[]>;
 };
