@@ -7,7 +7,6 @@ import { createBudgieUser } from "../../helpers/start-budgie.ts";
 const WHOLE = { MemoryLimit: true, SwapLimit: true, PidsLimit: true, CpuCfsQuota: true };
 // A kiro-cli of this machine would be run.
 const NO_KIRO = { PATH: "/nowhere" };
-type Names = readonly [string, string, string];
 const NO_ENGINE = { ...NO_KIRO, DOCKER_HOST: "unix:///nowhere/docker.sock" };
 
 describe("budgie doctor", () => {
@@ -66,7 +65,8 @@ describe("budgie doctor", () => {
 
   it("looks for the command of notify, and does not run it", async () => {
     await using user = await createBudgieUser();
-    const [file, bell, rung] = ["budgie.json", "bell", "rung"].map((name) => join(user.host.home, name)) as Names;
+    const inHome = (name: string): string => join(user.host.home, name);
+    const [file, bell, rung] = [inHome("budgie.json"), inHome("bell"), inHome("rung")];
     writeFileSync(file, JSON.stringify({ notify: ["~/bell"] }));
     const ask = async () => {
       const { stdout } = await user.command(["doctor", "--config", file, "--json"], NO_ENGINE);
