@@ -156,6 +156,8 @@ const MIGRATIONS: readonly string[] = [
   // The turns in the order in which their costs are added up, whatever the question.
   `CREATE INDEX runs_groups ON runs (agent, directory, client, model, currency, basis, started, ended, credits, cost,
     input_tokens, cached_tokens, output_tokens, thought_tokens, total_tokens)`,
+  // The digest of a transcript, which was in no record before.
+  `ALTER TABLE runs ADD COLUMN transcript_digest TEXT`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */

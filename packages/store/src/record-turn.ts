@@ -20,12 +20,22 @@ export function recordTurn(database: Database, id: string): void {
   // Verification names the missing end, and later turns as added.
   if (ends === undefined) return;
   const position = findNext(database, ends);
-  // SQLite may return another text than it was given, as for half a surrogate pair.
-  const [answer] = database.all("SELECT text FROM answers JOIN runs ON run = number WHERE id = ?", id);
-  const digest = answer === undefined ? null : sha256(String(answer["text"]));
-  database.run("UPDATE runs SET entry = ?, answer_digest = ? WHERE id = ?", position, digest, id);
+  const [answer, transcript] = [hashText(database, "answers", id), hashText(database, "transcripts", id)];
+  database.run(
+    "UPDATE runs SET entry = ?, answer_digest = ?, transcript_digest = ? WHERE id = ?",
+    position,
+    answer,
+    transcript,
+    id,
+  );
   const [row = {}] = database.all("SELECT * FROM runs WHERE id = ?", id);
   addEntry(database, { position, kind: "turn", run: id, content: hashTurn(row), previous: ends.head.digest });
+}
+
+/** Returns the digest of a text of a turn. SQLite may return another text than it was given, as for half a surrogate pair. */
+function hashText(database: Database, table: "answers" | "transcripts", id: string): string | null {
+  const [row] = database.all(`SELECT text FROM ${table} JOIN runs ON run = number WHERE id = ?`, id);
+  return row === undefined ? null : sha256(String(row["text"]));
 }
 
 // The states of a change set whose cause is recorded.
@@ -43,7 +53,9 @@ export function recordChange(database: Database, id: string): void {
   const kind = CHANGE_KINDS[String(row?.["state"])];
   if (ends === undefined || row === undefined || kind === undefined) return;
   const { agent, content, directory, session, state } = row;
-  const facts = { change: id, session, agent, directory, state, at: Date.now(), content: sha256(String(content)) };
+  const outcome = typeof row["outcome"] === "string" ? sha256(row["outcome"]) : null;
+  const digests = { content: sha256(String(content)), outcome };
+  const facts = { change: id, session, agent, directory, state, at: Date.now(), ...digests };
   const detail = JSON.stringify(facts);
   const position = findNext(database, ends);
   addEntry(database, { position, kind, detail, content: sha256(detail), previous: ends.head.digest });

@@ -13,7 +13,9 @@ export type RecordFault = {
     | "missing" // Entries are missing before this one
     | "moved" // Entries are in another order
     | "noted" // Another digest than the one that was noted
-    | "removed"; // A turn was removed, and not by budgie
+    | "outcome" // The results of an apply or undo were changed
+    | "removed" // A turn was removed, and not by budgie
+    | "transcript"; // A transcript was changed or removed
   /** The entry's position; left out for a turn without an entry */
   readonly entry?: number;
   /** The turn's id */
@@ -52,7 +54,7 @@ export function verifyRecord(database: Database, noted?: RecordMark): RecordRepo
     const ends = readEnds(database);
     if (ends === undefined) return { ...NO_RECORD, fault: { kind: "ends" } };
     const walk = walkRecord(database, ends, noted);
-    const fault = walk.fault ?? findCutOff(walk.last, ends) ?? findAdded(database, ends) ?? findRemovedAnswer(database);
+    const fault = walk.fault ?? findCutOff(walk.last, ends) ?? findAdded(database, ends) ?? findOther(database);
     return {
       head: ends.head,
       turns: walk.turns,
@@ -144,10 +146,21 @@ function findTurnFault(database: Database, row: Row, at: Pick<RecordFault, "entr
   if (row["id"] === null) return { kind: "removed", ...at };
   const turn = Object.fromEntries(Object.entries(row).filter(([column]) => !column.startsWith("record_")));
   if (hashTurn(turn) !== row["record_content"]) return { kind: "changed", ...at };
-  if (row["record_answer"] === null) return undefined;
-  const text =
-    row["record_text"] ?? database.all("SELECT text FROM answers WHERE run = ?", row["number"] ?? null)[0]?.["text"];
-  return sha256(String(text)) === row["answer_digest"] ? undefined : { kind: "answer", ...at };
+  if (row["record_answer"] !== null) {
+    const text = row["record_text"] ?? readText(database, "answers", row);
+    if (sha256(String(text)) !== row["answer_digest"]) return { kind: "answer", ...at };
+  }
+  const transcript = row["transcript_digest"] === null ? undefined : readText(database, "transcripts", row);
+  if (transcript === undefined) return undefined;
+  return sha256(String(transcript)) === row["transcript_digest"] ? undefined : { kind: "transcript", ...at };
+}
+
+function readText(
+  database: Database,
+  table: "answers" | "transcripts",
+  { number = null }: Row,
+): Row[string] | undefined {
+  return database.all(`SELECT text FROM ${table} WHERE run = ?`, number)[0]?.["text"];
 }
 
 /** Compares the facts of a change set's apply, discard or undo, and the set while it is kept. */
@@ -182,17 +195,35 @@ function findAdded(database: Database, { runsBefore }: RecordEnds): RecordFault 
   return row === undefined ? undefined : { kind: "added", run: String(row["id"]) };
 }
 
-/**
- * Finds an answer that is missing although one is there of a turn that began and ended earlier: budgie removes the oldest. A turn that ended
- * later may have added its answer after that.
- */
-function findRemovedAnswer(database: Database): RecordFault | undefined {
-  const [row] = database.all(
-    `SELECT id, entry FROM (SELECT id, number, entry, answer_digest, run, min(iif(run IS NULL, NULL, coalesce(entry, 0)))
-        OVER (ORDER BY number ROWS UNBOUNDED PRECEDING) AS oldest FROM runs LEFT JOIN answers ON run = number)
-      WHERE answer_digest IS NOT NULL AND run IS NULL AND oldest < entry ORDER BY number LIMIT 1`,
+/** Finds what no entry alone tells. */
+function findOther(database: Database): RecordFault | undefined {
+  return findRemovedText(database, "answer") ?? findRemovedText(database, "transcript") ?? findChangedOutcome(database);
+}
+
+/** Finds a change set whose results are not those of its last entry. Entries of older budgies have none. */
+function findChangedOutcome(database: Database): RecordFault | undefined {
+  const rows = database.all(
+    `SELECT * FROM (SELECT max(position) AS entry, outcome, detail FROM record JOIN change_sets ON id = detail ->> 'change'
+      WHERE kind <> 'turn' GROUP BY id) WHERE json_type(detail, '$.outcome') IS NOT NULL ORDER BY entry`,
   );
-  return row === undefined ? undefined : { kind: "answer", entry: Number(row["entry"]), run: String(row["id"]) };
+  const changed = rows.find(({ detail, outcome }) => {
+    const digest = typeof outcome === "string" ? sha256(outcome) : null;
+    return !String(detail).includes(`"outcome":${JSON.stringify(digest)}`);
+  });
+  return changed === undefined ? undefined : { kind: "outcome", entry: Number(changed["entry"]) };
+}
+
+/**
+ * Finds a text that is missing although one is there of a turn that began and ended earlier: budgie removes the oldest. A turn that ended
+ * later may have added its own after that.
+ */
+function findRemovedText(database: Database, kind: "answer" | "transcript"): RecordFault | undefined {
+  const [row] = database.all(
+    `SELECT id, entry FROM (SELECT id, number, entry, ${kind}_digest AS digest, run, min(iif(run IS NULL, NULL, coalesce(entry, 0)))
+        OVER (ORDER BY number ROWS UNBOUNDED PRECEDING) AS oldest FROM runs LEFT JOIN ${kind}s ON run = number)
+      WHERE digest IS NOT NULL AND run IS NULL AND oldest < entry ORDER BY number LIMIT 1`,
+  );
+  return row === undefined ? undefined : { kind, entry: Number(row["entry"]), run: String(row["id"]) };
 }
 
 function countUnrecorded(database: Database, { runsBefore }: RecordEnds): Pick<RecordReport, "earlier" | "open"> {

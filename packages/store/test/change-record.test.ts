@@ -52,6 +52,9 @@ describe("the record of change sets", () => {
     ["facts in place of a turn", "UPDATE record SET detail = '{}' WHERE position = 1", "entry", 1],
     ["another kind", "UPDATE record SET kind = 'discard' WHERE position = 2", "entry", 2],
     ["a removed apply", "DELETE FROM record WHERE position = 2", "missing", 3],
+    ["changed results of an undo", "UPDATE change_sets SET outcome = '[1]' WHERE id = 'c1'", "outcome", 3],
+    ["removed results of an undo", "UPDATE change_sets SET outcome = NULL WHERE id = 'c1'", "outcome", 3],
+    ["results of a discard, which has none", "UPDATE change_sets SET outcome = '[1]' WHERE id = 'c2'", "outcome", 4],
     ["a changed set", "UPDATE change_sets SET content = '{}' WHERE id = 'c2'", "changed", 4],
   ])("names %s", async (...[, sql, kind, entry]) => {
     const stateDir = await recordChanges();

@@ -6,9 +6,11 @@ import { createFolder, edit, makeRun, open, openArchive, query } from "./helpers
 const TURNS = 6;
 
 /** Writes a log of turns, and returns its folder with their ids in the order of the record. */
-async function record(runs: readonly FinishedRun[] = Array.from({ length: TURNS }, () => makeRun())) {
+async function record(
+  runs: readonly FinishedRun[] = Array.from({ length: TURNS }, () => makeRun({ transcript: "…" })),
+) {
   const stateDir = createFolder();
-  const log = open(stateDir);
+  const log = open(stateDir, { keepTranscripts: true });
   for (const run of runs) await log.finish(run);
   log.close();
   return { stateDir, ids: runs.map(({ id }) => id) };
@@ -53,6 +55,8 @@ describe("the record of turns", () => {
     ["a turn that was emptied", "UPDATE runs SET facts = NULL WHERE entry = 3", "changed", 3],
     ["a changed answer", "UPDATE answers SET text = 'No.' WHERE run = 3", "answer", 3],
     ["a removed answer", "DELETE FROM answers WHERE run = 3", "answer", 3],
+    ["a changed transcript", "UPDATE transcripts SET text = 'No.' WHERE run = 3", "transcript", 3],
+    ["a removed transcript", "DELETE FROM transcripts WHERE run = 3", "transcript", 3],
     ["a removed turn", "PRAGMA foreign_keys = ON; DELETE FROM runs WHERE entry = 3", "removed", 3],
     [
       "a turn removed with its entry",
@@ -106,6 +110,7 @@ describe("the record of turns", () => {
     ["record", "position = 3", []],
     ["record_ends", "TRUE", []],
     ["answers", "run = 3", []],
+    ["transcripts", "run = 3", ["bytes"]],
   ])("names a change of any column of %s", async (table, where, free) => {
     const { stateDir } = await record();
     const unseen: string[] = [];
@@ -182,7 +187,7 @@ describe("the record of turns", () => {
     edit(
       stateDir,
       `DROP TABLE record; DROP TABLE record_ends; ALTER TABLE runs DROP COLUMN entry; ALTER TABLE runs DROP COLUMN answer_digest;
-        PRAGMA user_version = ${version - 1}`,
+        DROP INDEX runs_groups; ALTER TABLE runs DROP COLUMN transcript_digest; PRAGMA user_version = ${version - 3}`,
     );
     const log = open(stateDir);
     const run = makeRun();
