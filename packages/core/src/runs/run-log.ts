@@ -101,7 +101,7 @@ export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome" | "transcri
   readonly delivered: boolean;
 };
 
-/** What a health report needs of a turn. */
+/** The part of a turn that a health report reads. */
 export type RunOutcome = Pick<Run, "agent" | "endedMs" | "error" | "outcome" | "startedMs" | "timedOut">;
 
 export type RunQuery = {
