@@ -17,8 +17,12 @@ const BASE = "budgie --version";
 const COMMANDS = [
   { argv: ["runs", "ls"], limit: 2 },
   { argv: ["runs", "ls", "--dir", "/home/ada/7", "--since", "12h"], limit: 2 },
-  { argv: ["usage", "--since", "24h"], limit: 2 },
-  { argv: ["usage", "--by", "project"], limit: 4 },
+  { argv: ["usage", "--since", "24h"], limit: 2.5 },
+  { argv: ["usage"], limit: 3 },
+  { argv: ["usage", "--by", "project", "--json"], limit: 3 },
+  { argv: ["usage", "--by", "model"], limit: 3 },
+  { argv: ["usage", "--by", "client"], limit: 3 },
+  { argv: ["usage", "--by", "day"], limit: 3 },
 ];
 
 export async function measureLog(rounds) {

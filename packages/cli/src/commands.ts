@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { runBuildImage } from "./commands/run-build-image.ts";
 import { loadUserConfig, findGivenStateDir } from "./config/load-user-config.ts";
 import { findConfigFile, type Config } from "./config/config.ts";
-import { runDoctor } from "./commands/doctor/run-doctor.ts";
 import { addAgentsCommands } from "./commands/agents/agents-commands.ts";
 import { addMcpCommands } from "./commands/mcp/mcp-commands.ts";
 import { listAgents } from "./commands/agents/list-agents.ts";
@@ -100,9 +99,10 @@ export function addCommands(program: Command, context: CommandContext): Command 
       finish(await buildImage(config(), directory, host));
     },
   });
-  addDoctor(program, (options) => {
+  addDoctor(program, async (options) => {
+    const { runDoctor } = await import("./commands/doctor/run-doctor.ts");
     const { egress } = sandboxed().policies.ceiling;
-    return runDoctor(config(), { ...options, egress }, host).then(finish);
+    finish(await runDoctor(config(), { ...options, egress }, host));
   });
 
   program.commandsGroup("Agents:");

@@ -1,5 +1,4 @@
 import { loadAgents } from "@budgie/core";
-import { createChangeSets } from "@budgie/copies/sets";
 import { createSessionRegister } from "@budgie/store";
 import { AGENT_PRESET_NAMES } from "./agents/agent-presets.ts";
 import type { Config } from "./config/config.ts";
@@ -28,6 +27,7 @@ export function completionWords(config: () => Config): CompletionWords {
     "logs run": runs(true),
     "stop run": runs(true),
     async change() {
+      const { createChangeSets } = await import("@budgie/copies/sets");
       const sets = createChangeSets({ stateDir: config().stateDir });
       try {
         const words = await sets.list();

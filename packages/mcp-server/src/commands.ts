@@ -20,6 +20,7 @@ export { buildProgram, createBuildCommand, type BuildCommand } from "./agents/cr
 export { listVariables } from "./agents/fill-headers.ts";
 export { withKagentAgent, withKagentAgents } from "./agents/kagent-agents.ts";
 export { loadTools } from "./agents/load-tools.ts";
+export { judgeBell } from "./bell/judge-bell.ts";
 export { findMissingVariables, findPolicy, findProvided, findWorkspace } from "./config/settings.ts";
 export { forgetRemoved } from "./garbage/sweep-garbage.ts";
 export { findImageSource, type ImageSource } from "./images/find-image-source.ts";

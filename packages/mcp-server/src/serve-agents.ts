@@ -41,7 +41,7 @@ export async function serveAgents({ config, host, http, owner, runner, shutdown 
     areApart: http !== undefined,
     async health() {
       const agents = catalog.agents().map(({ name }) => name);
-      const runs = await runLog.recent({ limit: HEALTH_RUNS });
+      const runs = await runLog.outcomes(HEALTH_RUNS);
       return buildHealthReport(runs, { agents, isolation: runner.isolation, showErrors: http === undefined });
     },
     onList: turns.prepare,

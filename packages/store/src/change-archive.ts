@@ -1,9 +1,9 @@
 import { BudgieError } from "@budgie/core";
 import { parseOwnerRecord, type OwnerRecord } from "@budgie/core/owners";
-import { inTransaction } from "./in-transaction.ts";
-import { recordChange } from "./record-turn.ts";
-import type { Database, Row } from "./sqlite.ts";
-import { createStateDatabase } from "./state-database.ts";
+import { inTransaction } from "./database/in-transaction.ts";
+import { recordChange } from "./record/record-turn.ts";
+import type { Database, Row } from "./database/sqlite.ts";
+import { createStateDatabase } from "./database/state-database.ts";
 
 /** `partly`: applied in part, and the rest may still be applied; `replaced`: a later set of its session has its changes too. */
 export type ChangeState = "pending" | "partly" | "applied" | "discarded" | "undone" | "replaced";

@@ -1,5 +1,5 @@
 // The public surface of @budgie/store: every export is named here, and becomes API.
-export { createBudgetLedger, type LedgerOptions } from "./budget-ledger.ts";
+export { createBudgetLedger, type LedgerOptions } from "./budget/budget-ledger.ts";
 export {
   createChangeArchive,
   underWay,
@@ -8,11 +8,17 @@ export {
   type ChangeRecord,
   type ChangeState,
 } from "./change-archive.ts";
-export { createRunArchive, type RunArchive, type RunChoice, type RunRecord, type Transcript } from "./run-archive.ts";
-export { createRunLog, type RunLogFile, type RunLogOptions } from "./run-log.ts";
-export type { Retention } from "./prune-runs.ts";
+export {
+  createRunArchive,
+  type RunArchive,
+  type RunChoice,
+  type RunRecord,
+  type Transcript,
+} from "./runs/run-archive.ts";
+export { createRunLog, type RunLogFile, type RunLogOptions } from "./runs/run-log.ts";
+export type { Retention } from "./runs/prune-runs.ts";
 export { createSessionRegister, type RegisterFile } from "./session-register.ts";
-export { USAGE_KEYS, type UsageQuery, type UsageSum } from "./sum-usage.ts";
-export type { RecordMark } from "./record-turn.ts";
-export type { RecordFault, RecordReport } from "./verify-record.ts";
-export { findSqliteProblem, loadSqlite, type Database, type Row, type Sqlite } from "./sqlite.ts";
+export { USAGE_KEYS, type UsageQuery, type UsageSum } from "./runs/sum-usage.ts";
+export type { RecordMark } from "./record/record-turn.ts";
+export type { RecordFault, RecordReport } from "./record/verify-record.ts";
+export { findSqliteProblem, loadSqlite, type Database, type Row, type Sqlite } from "./database/sqlite.ts";

@@ -1,8 +1,8 @@
 import { BudgieError, type SessionId } from "@budgie/core";
 import { parseOwnerRecord, type Isolation, type OwnerRecord } from "@budgie/core/owners";
 import type { RegisterEntry, SessionRegister } from "@budgie/core/sessions";
-import type { Row } from "./sqlite.ts";
-import { createStateDatabase } from "./state-database.ts";
+import type { Row } from "./database/sqlite.ts";
+import { createStateDatabase } from "./database/state-database.ts";
 
 /** A register in a file that several processes write and read. */
 export type RegisterFile = SessionRegister & {

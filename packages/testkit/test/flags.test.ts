@@ -23,7 +23,7 @@ const OF_PROGRAMS = {
   "runner-docker/src/ssh/to-ssh-command.ts": ["--host"],
   "sandbox/src/login/copy-session-database.ts": ["--max-old-space-size", "--no-warnings"],
   "sandbox/src/proc/measure-folder.ts": ["--exclude"],
-  "store/src/sqlite.ts": ["--ignore-scripts", "--include", "--prefix"],
+  "store/src/database/sqlite.ts": ["--ignore-scripts", "--include", "--prefix"],
 };
 
 // The command line replaces the names of options (with-flags.ts), and other programs have no flags.

@@ -8,6 +8,7 @@ const IN_ROOMS = [
   "core",
   "egress",
   "protocols",
+  "store",
   "mcp-manager",
   "copies",
   "sandbox",

@@ -1,4 +1,4 @@
-import type { Run } from "./run-log.ts";
+import type { RunOutcome } from "./run-log.ts";
 import type { Isolation } from "../owners/owner-record.ts";
 
 export type HealthReport = {
@@ -44,11 +44,11 @@ const DURATIONS_COUNTED = 500;
 
 /** Creates a report from these runs, the newest first. Runs that have not ended do not count. */
 export function buildHealthReport(
-  runs: readonly Run[],
+  runs: readonly RunOutcome[],
   { agents, isolation, showErrors = true }: HealthOptions,
 ): HealthReport {
   const over = runs.filter(({ outcome }) => outcome !== "running");
-  const byAgent = new Map(agents.map((agent): [string, Run[]] => [agent, []]));
+  const byAgent = new Map(agents.map((agent): [string, RunOutcome[]] => [agent, []]));
   for (const run of over) {
     const own = byAgent.get(run.agent) ?? [];
     byAgent.set(run.agent, own);
@@ -62,7 +62,7 @@ export function buildHealthReport(
   };
 }
 
-function reportAgent(agent: string, runs: readonly Run[], showErrors: boolean): AgentHealth {
+function reportAgent(agent: string, runs: readonly RunOutcome[], showErrors: boolean): AgentHealth {
   const successes = runs.filter(isSuccess);
   const lastFailure = runs.find(isFailure);
   return {
@@ -76,12 +76,12 @@ function reportAgent(agent: string, runs: readonly Run[], showErrors: boolean): 
 }
 
 function countOutcomes(
-  runs: readonly Run[],
+  runs: readonly RunOutcome[],
 ): Pick<
   AgentHealth,
   "cancelledCalls" | "failedCalls" | "successCalls" | "successRate" | "timeoutCalls" | "totalCalls"
 > {
-  const count = (outcome: Run["outcome"]): number => runs.filter((run) => run.outcome === outcome).length;
+  const count = (outcome: RunOutcome["outcome"]): number => runs.filter((run) => run.outcome === outcome).length;
   const [success, cancelled] = [count("answered"), count("CANCELLED")];
   const counted = runs.length - cancelled;
   return {
@@ -95,7 +95,7 @@ function countOutcomes(
 }
 
 function measureDurations(
-  successes: readonly Run[],
+  successes: readonly RunOutcome[],
 ): Pick<AgentHealth, "avgDurationMs" | "p50DurationMs" | "p95DurationMs"> {
   const sortedMs = successes
     .map(({ endedMs, startedMs }) => Math.max((endedMs ?? startedMs) - startedMs, 0))
@@ -114,19 +114,19 @@ function percentile(sortedMs: readonly number[], share: number): number {
   return sortedMs[Math.ceil(sortedMs.length * share) - 1] ?? 0;
 }
 
-function isSuccess({ outcome }: Run): boolean {
+function isSuccess({ outcome }: RunOutcome): boolean {
   return outcome === "answered";
 }
 
-function isFailure({ outcome }: Run): boolean {
+function isFailure({ outcome }: RunOutcome): boolean {
   return outcome !== "answered" && outcome !== "CANCELLED";
 }
 
-function formatEnd(run: Run | undefined): string {
+function formatEnd(run: RunOutcome | undefined): string {
   return run === undefined ? "" : new Date(run.endedMs ?? run.startedMs).toISOString();
 }
 
-function formatError({ error = "", outcome }: Run, showErrors: boolean): string {
+function formatError({ error = "", outcome }: RunOutcome, showErrors: boolean): string {
   if (!showErrors) return outcome;
   return outcome === "BUG" ? error : `${outcome}: ${error}`;
 }

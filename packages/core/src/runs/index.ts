@@ -11,6 +11,7 @@ export type {
   Run,
   RunFacts,
   RunLog,
+  RunOutcome,
   RunQuery,
   SandboxFacts,
   ToolCount,

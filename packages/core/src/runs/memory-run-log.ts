@@ -51,6 +51,7 @@ export function createMemoryRunLog(): RunLog {
       return chooseUndelivered(found);
     },
     recent: async (query) => listNewest([...kept.values()], query),
+    outcomes: async (limit) => listNewest([...kept.values()], { limit }),
   };
 }
 

@@ -99,6 +99,9 @@ export type Run = Omit<FinishedRun, "answer" | "endedMs" | "outcome" | "transcri
   readonly delivered: boolean;
 };
 
+/** The part of a turn that a health report reads. */
+export type RunOutcome = Pick<Run, "agent" | "endedMs" | "error" | "outcome" | "startedMs" | "timedOut">;
+
 /** The runs to list: those of an agent, of a session, or in a directory and below it; default all. */
 export type RunQuery = {
   readonly [Fact in "agent" | "directory" | "sessionId"]?: BegunRun[Fact] | undefined;
@@ -132,4 +135,6 @@ export type RunLog = {
   readonly undelivered: (query: UndeliveredQuery) => Promise<UndeliveredAnswers>;
   /** Finds the last turns, the newest first. */
   readonly recent: (query: RunQuery) => Promise<readonly Run[]>;
+  /** Reads the outcomes alone of the last turns, at most `limit`, the newest first. */
+  readonly outcomes: (limit: number) => Promise<readonly RunOutcome[]>;
 };

@@ -21,26 +21,37 @@ export type BudgetWatch = {
 const GRACE_MS = 5000;
 const PARTIAL_BYTES = 16_384;
 const MINUTE_MS = 60_000;
+const NOTICE_SHARE = 0.8;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Stops a turn that uses more than its caps: after its minutes at once, and after an amount that its program reports at the next thing that
- * the agent does.
+ * the agent does. Tells of each cap once when four fifths of it are used.
  */
 export function watchBudget(turn: Turn, caps: readonly Cap[], graceMs = GRACE_MS): BudgetWatch {
   const { events, signal } = turn;
   const stop = new AbortController();
   const said = createTail(PARTIAL_BYTES);
   const timers: NodeJS.Timeout[] = [];
+  const told = new Set<Cap>();
   let reached: Cap | undefined;
 
   const note = (chunk: Buffer, stream: "stderr" | "stdout"): void => void (stream === "stdout" && said.add(chunk));
   const stopIfReached = (): void => void (reached !== undefined && stop.abort());
+  function tell(cap: Cap): void {
+    if (told.has(cap) || reached !== undefined) return;
+    told.add(cap);
+    const notice = `It has used four fifths of ${formatCap(cap)}, and is stopped once it has used all.`;
+    turn.enter({ phase: "running", attempt: turn.attempts, activity: notice });
+    events.emit("budget", notice);
+  }
   function weigh(report: UsageReport): void {
     stopIfReached();
     const { usage } = subtractTotals(report, turn.session.totals);
     const used = toAmounts(addUsage(turn.report.usage, usage));
-    const next = caps.find(({ amount, unit }) => (used[unit] ?? 0) >= amount);
+    const isUsed = ({ amount, unit }: Cap, share: number): boolean => (used[unit] ?? 0) >= amount * share;
+    const next = caps.find((cap) => isUsed(cap, 1));
+    if (next === undefined) caps.filter((cap) => isUsed(cap, NOTICE_SHARE)).forEach(tell);
     if (next === undefined || reached !== undefined) return;
     reached = next;
     timers.push(setTimeout(stopIfReached, graceMs).unref());
@@ -52,7 +63,8 @@ export function watchBudget(turn: Turn, caps: readonly Cap[], graceMs = GRACE_MS
       reached ??= minutes;
       stopIfReached();
     };
-    timers.push(setTimeout(stopNow, Math.min(minutes.amount * MINUTE_MS, LONGEST_TIMER_MS)).unref());
+    const after = (share: number): number => Math.min(minutes.amount * MINUTE_MS * share, LONGEST_TIMER_MS);
+    timers.push(setTimeout(() => tell(minutes), after(NOTICE_SHARE)).unref(), setTimeout(stopNow, after(1)).unref());
   }
   if (caps.length > 0) {
     turn.signal = AbortSignal.any([stop.signal, ...(signal === undefined ? [] : [signal])]);
@@ -79,9 +91,12 @@ export function watchBudget(turn: Turn, caps: readonly Cap[], graceMs = GRACE_MS
   };
 }
 
-function explainStop({ amount, limit, unit }: Cap, text: string): string {
-  const left = amount < limit.most ? `the ${formatAmount(amount)} ${unit} that were left of` : "";
-  const most = `${formatAmount(limit.most)} ${unit} of ${formatOwner(limit)}`;
+function explainStop(cap: Cap, text: string): string {
   const partial = text === "" ? "It had said nothing yet." : "What it had said last is its answer so far.";
-  return `The agent was stopped, since it has used ${[left, most].filter((part) => part !== "").join(" ")}. ${partial} Look at what was done; the session can be resumed once its budget allows that.`;
+  return `The agent was stopped, since it has used ${formatCap(cap)}. ${partial} Look at what was done; the session can be resumed once its budget allows that.`;
+}
+
+function formatCap({ amount, limit, unit }: Cap): string {
+  const most = `${formatAmount(limit.most)} ${unit} of ${formatOwner(limit)}`;
+  return amount < limit.most ? `the ${formatAmount(amount)} ${unit} that were left of ${most}` : most;
 }

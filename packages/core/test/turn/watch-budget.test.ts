@@ -67,6 +67,36 @@ describe("a running turn", () => {
     expect([events.listenerCount("usage"), events.listenerCount("output")]).toEqual([0, 0]);
   });
 
+  it("tells its progress and the bell once of each limit of which four fifths are used", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const events = new TurnEvents();
+    const told: unknown[] = [];
+    events.on("budget", (notice) => told.push(notice));
+    events.on("phase", (now) => now.phase === "running" && told.push(now.activity));
+    const minutes = { ...CREDITS, unit: "minutes", most: 10, window: "turn" } as const;
+    const { runTurn } = createBudgeted({
+      caps: [
+        { unit: "credits", amount: 2, limit: CREDITS },
+        { unit: "minutes", amount: 10, limit: minutes },
+      ],
+      budget: { day: { credits: 10 } },
+      async work() {
+        for (const credits of [1.5, 1.6, 1.9]) events.emit("usage", { credits });
+        await vi.advanceTimersByTimeAsync(8 * 60_000);
+      },
+    });
+
+    const { response } = await runTurn(TURN, { events });
+
+    const end = ", and is stopped once it has used all.";
+    const credits = `It has used four fifths of the 2 credits that were left of 10 credits of the agent "tester" for a day${end}`;
+    const time = `It has used four fifths of 10 minutes of the agent "tester" for a call${end}`;
+    expect(response).toBe("done");
+    // The first phase has no activity.
+    expect(told).toEqual([undefined, credits, credits, time, time]);
+  });
+
   it("is answered if it reports with its answer that it used more", async () => {
     const { runTurn } = createBudgeted({
       caps: [{ unit: "credits", amount: 2, limit: CREDITS }],

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FileTrust } from "@budgie/core/policy";
 import type { Host } from "../process/host.ts";
-import { findBellFiles } from "./find-bell-files.ts";
+import { judgeBell } from "./judge-bell.ts";
 import { startBell } from "./start-bell.ts";
 
 /** The user's command that is told of turns. */
@@ -50,16 +50,9 @@ export function createBell({ command, graceMs = GRACE_MS, host, start = startBel
 
   /** Looks at each start where the command leads, since an agent may have changed that. */
   function findProgram(): string | undefined {
-    const { files, program } = findBellFiles(command, { home: host.home, path: host.env["PATH"] });
-    if (program === undefined) {
-      tellOnce("missing", `does not run: there is no program "${command[0]}". Install it, or correct its path`);
-      return undefined;
-    }
-    const written = files.find((file) => trust.findDirectory(file) !== undefined);
-    if (written === undefined) return program;
-    const remedy = `lies in a directory where agents could write. Move it to one of your own`;
-    tellOnce("written", `does not run: "${written}" ${remedy}`);
-    return undefined;
+    const judged = judgeBell(command, { host, trust });
+    if (judged.program === undefined) tellOnce(judged.kind, judged.trouble);
+    return judged.program;
   }
 
   function tryFind(): string | undefined {

@@ -76,6 +76,8 @@ it("At its end budgie waits for a command a moment, and no longer", async () => 
 it.each([
   ["a program that is missing", ["no-such-program"], "/nowhere", 'there is no program "no-such-program"'],
   ["a program in a folder of a project alone", ["./tell"], "/nowhere", 'there is no program "./tell"'],
+  ["a file that nobody may execute", ["./tell.txt"], "/nowhere", 'tell.txt" is no file that you may execute'],
+  ["a folder", ["./bin"], "/nowhere", 'bin" is no file that you may execute'],
   ["a program that agents could write", ["tell"], "bin", 'bin/tell" lies in a directory where agents could write'],
   ["a link to such a program", ["./link"], "bin", 'bin/tell" lies in a directory where agents could write'],
   [
@@ -87,6 +89,7 @@ it.each([
 ])("Nothing runs for %s, and that is said once", (_what, ...[command, written, trouble]) => {
   const { bell, home, reports, started } = setUp(command, { written });
   symlinkSync(join(home, "bin/tell"), join(home, "link"));
+  writeFileSync(join(home, "tell.txt"), "");
 
   for (let count = 0; count < 2; count += 1) bell.ring("{}");
 

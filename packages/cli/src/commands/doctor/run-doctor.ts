@@ -15,10 +15,11 @@ import {
   refuseUnknownAgents,
   withFlags,
   findRefusedRemotes,
+  openUserFileTrust,
   findUpstreamProxy,
   type Host,
 } from "@budgie/mcp-server";
-import { acceptAgents, findHiddenFiles, withKagentAgents } from "@budgie/mcp-server/commands";
+import { acceptAgents, findHiddenFiles, judgeBell, withKagentAgents } from "@budgie/mcp-server/commands";
 import { createStyle } from "../../terminal/style.ts";
 import { listUnknownVariables } from "../../config/list-unknown-variables.ts";
 import { interruptible } from "../../process/interruptible.ts";
@@ -71,6 +72,7 @@ async function examine(
     ...[...problemsElsewhere, ...findRefusedRemotes(config)].map(makeFailure),
     ...inspectDirectories(config),
     ...inspectSqlite(),
+    ...inspectBell(config, host),
     ...listUnknownVariables(host.env).map((text): Finding => ({ state: "note", what: "variable", text })),
   ];
   const findings = withoutRepeats(found).map((finding) => ({ ...finding, text: withFlags(finding.text) }));
@@ -188,6 +190,16 @@ function inspectDirectories({ sessionsDir, stateDir }: Config): readonly Finding
 function inspectSqlite(): readonly Finding[] {
   const problem = findSqliteProblem();
   return problem === undefined ? [] : [{ state: "failed", what: "sqlite", text: problem }];
+}
+
+/** Looks for the command that is told of turns, and does not run it. */
+function inspectBell(config: Config, host: Host): readonly Finding[] {
+  const { notify } = config;
+  if (notify === undefined) return [];
+  const judged = judgeBell(notify, { host, trust: openUserFileTrust(config, host) });
+  if (judged.program !== undefined) return [{ state: "ok", what: "notify", text: `"${judged.program}" can be run` }];
+  const { todo, trouble } = judged;
+  return [{ state: "failed", what: "notify", text: `the command of "notify" ${trouble}`, todo }];
 }
 
 /** Returns whether a directory is writable, or can be created in its nearest existing parent. */

@@ -69,7 +69,9 @@ const FAULTS: Readonly<Record<RecordFault["kind"], string>> = {
   missing: "entries before it are missing",
   moved: "the entries are in another order",
   noted: "it is not the one that you noted",
+  outcome: "the results of the change set's apply or undo were changed",
   removed: "the turn is missing, and budgie did not remove it",
+  transcript: "the transcript was changed or removed",
 };
 
 /** Lists the turns that the record says nothing about. */

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createFakeEngine } from "../../../../runner-docker/test/helpers/fake-engine.ts";
@@ -61,6 +61,30 @@ describe("budgie doctor", () => {
 
     expect(stdout).toContain(`ok      agents     coder, in "${file}"\n`);
     expect(stdout).not.toMatch(/^failed +agents/m);
+  });
+
+  it("looks for the command of notify, and does not run it", async () => {
+    await using user = await createBudgieUser();
+    const inHome = (name: string): string => join(user.host.home, name);
+    const [file, bell, rung] = [inHome("budgie.json"), inHome("bell"), inHome("rung")];
+    writeFileSync(file, JSON.stringify({ notify: ["~/bell"] }));
+    const ask = async () => {
+      const { stdout } = await user.command(["doctor", "--config", file, "--json"], NO_ENGINE);
+      const { findings } = JSON.parse(stdout) as { readonly findings: readonly { readonly what: string }[] };
+      return findings.filter(({ what }) => what === "notify");
+    };
+
+    const none = await ask();
+    writeFileSync(bell, `#!/bin/sh\ntouch ${rung}\n`);
+    const unmarked = await ask();
+    chmodSync(bell, 0o755);
+
+    const what = "notify";
+    const text = expect.stringContaining(`does not run: there is no program "${bell}"`);
+    expect(none).toEqual([{ state: "failed", what, text }]);
+    expect(unmarked).toMatchObject([{ state: "failed", what, todo: `chmod +x ${bell}` }]);
+    expect(await ask()).toEqual([{ state: "ok", what, text: `"${bell}" can be run` }]);
+    expect(existsSync(rung)).toBe(false);
   });
 
   it("reports a missing login and missing agents", async () => {

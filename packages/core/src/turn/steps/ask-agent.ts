@@ -12,11 +12,13 @@ type Settings = Pick<TurnSettings, "briefs" | "nesting" | "protectExecutablePath
 
 /** Asks the agent, by the protocol of its program. This is the last step. */
 export function askAgent(settings: Settings): Step {
-  return (turn) => {
+  return async (turn) => {
     const { events, offered, request, session, shown, signal } = turn;
     const { agent, directory, policy } = request;
     const provided = settings.providedFor(agent, directory);
     const { runner } = turn.route;
+    // No process waits for it.
+    if (runner.isolation === "remote") await Promise.all(turn.ready);
     return turn.route.protocol({
       agent: shown === undefined ? agent : { ...agent, shown },
       session: runner.isolation === "remote" ? beginWithFile(turn) : startWithPolicy(turn, { ...settings, provided }),

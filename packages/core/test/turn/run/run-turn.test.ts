@@ -55,7 +55,7 @@ describe("a turn", () => {
     });
 
     expect(await failureOf(runTurn(TURN))).toMatchObject({ code: "RUNNER_UNAVAILABLE" });
-    const { agents } = buildHealthReport(await runLog.recent({ limit: 9 }), { agents: [], isolation: "none" });
+    const { agents } = buildHealthReport(await runLog.outcomes(9), { agents: [], isolation: "none" });
     expect(agents).toMatchObject([{ totalCalls: 1, failedCalls: 1 }]);
   });
 

@@ -73,13 +73,16 @@ describe("a turn with a budget", () => {
     expect(bound).toEqual([[runId, sessionId]]);
   });
 
-  it("lets no agent begin whose session could not be named", async () => {
-    const bind = (): Promise<void> => Promise.reject(new Error("Full disk."));
-    const { begun, runTurn } = createBudgeted({ budget: { session: { turns: 3 } }, bind });
+  it.each(["none", "container", "remote"] as const)(
+    "lets no agent begin whose session could not be named: isolation %s",
+    async (isolation) => {
+      const bind = (): Promise<void> => Promise.reject(new Error("Full disk."));
+      const { begun, runTurn } = createBudgeted({ budget: { session: { turns: 3 } }, bind, isolation });
 
-    await expect(runTurn(TURN)).rejects.toThrow("Full disk.");
-    expect(begun).toEqual([]);
-  });
+      await expect(runTurn(TURN)).rejects.toThrow("Full disk.");
+      expect(begun).toEqual([]);
+    },
+  );
 
   it("is answered even if its budget cannot be settled", async () => {
     const { runTurn } = createBudgeted({
