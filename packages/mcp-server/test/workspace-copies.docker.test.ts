@@ -59,6 +59,7 @@ describe("an agent's copy of its directory", () => {
       removed: 1,
       notApplicable: ["pipe"],
       changeId: expect.stringMatching(/^[0-9a-f]{64}$/),
+      review: { conflicts: { count: 0 }, drift: { count: 0, isWhole: true }, overlaps: [] },
     });
 
     const found = await readCopy(session);

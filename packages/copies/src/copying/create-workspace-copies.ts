@@ -6,7 +6,7 @@ import type { UserGit } from "../git/load-repository.ts";
 import { readEntries, TORN } from "../selection/read-entries.ts";
 import { selectEntries } from "../selection/select-entries.ts";
 import type { CopyWishes, Selection } from "../selection/selection.ts";
-import { openBaseFiles, type BaseFiles } from "./base-files.ts";
+import { openBaseFiles, type Base, type BaseFiles } from "./base-files.ts";
 import { createCopyProgress } from "./copy-progress.ts";
 
 export type CopiesOptions = {
@@ -21,7 +21,7 @@ export type CopiesOptions = {
 /** Collects the changes of a copy since its base; resolves to `undefined` if there are none. */
 export type CollectChanges = (
   copy: WorkspaceCopy,
-  turn: CopyTurn & { readonly base: Manifest },
+  turn: CopyTurn & { readonly base: Pick<Base, "manifest" | "startedMs"> },
 ) => Promise<CopyChanges | undefined>;
 
 /** The copies of a state directory's sessions. */
@@ -38,12 +38,13 @@ export function createWorkspaceCopies({ collect, folder, userGit, wishes }: Copi
     const progress = createCopyProgress(turn.onProgress);
     try {
       const { directory, git, signal } = turn;
+      const startedMs = Date.now();
       const selection = await selectEntries(directory, { wishes, userGit, git, signal });
       const { fillId, manifest } = await send(copy, selection, { ...turn, onProgress: progress.tell });
       const { groups, notes } = selection.leftOut.list();
       const facts = { entries: manifest.entries.length, bytes: countBytes(manifest) };
       const report = { ...facts, leftOut: groups.map(({ count, paths, why }) => ({ why, count, paths })), notes };
-      await bases.save(turn.sessionId, { fillId, directory, report, manifest });
+      await bases.save(turn.sessionId, { fillId, directory, report, manifest, startedMs });
       return { isReused: false, ...report };
     } catch (error) {
       throw turn.signal?.aborted === true ? cancelledError(error) : toBudgieError(error, turn.directory);
@@ -64,7 +65,7 @@ export function createWorkspaceCopies({ collect, folder, userGit, wishes }: Copi
       if (collect === undefined) return undefined;
       const base = await bases.load(turn.sessionId);
       if (base === undefined) throw lostBaseError(turn.sessionId);
-      return collect(copy, { ...turn, base: base.manifest });
+      return collect(copy, { ...turn, base });
     },
   };
 }

@@ -44,6 +44,8 @@ export type ChangeSets = {
   readonly objects: ObjectStore;
   /** Collects and stores the changes of a copy since what was applied of it; `undefined` if there are none. Removes expired sets */
   readonly collect: (options: Omit<CollectOptions, "objects">) => Promise<StoredSet | undefined>;
+  /** Returns a session's base with what was applied of its sets */
+  readonly advance: (sessionId: string, base: Manifest) => Promise<Manifest>;
   /** Lists all sets, the newest first */
   readonly list: () => Promise<readonly StoredSet[]>;
   /** Finds the set whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
@@ -102,6 +104,7 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
   return {
     archive,
     objects,
+    advance,
     list: () => list(),
     find,
     async collect(options) {

@@ -1,9 +1,13 @@
+import { join } from "node:path";
+import { openBaseFiles, type BaseFiles } from "@budgie/copies/copying";
 import type { ChangeSets } from "@budgie/copies/sets";
 import type { ServerConfig } from "../config/server-config.ts";
 
 /** The change sets of the state directory, opened when they are first needed. */
 export type ChangeSetsOpener = {
   readonly open: () => Promise<ChangeSets>;
+  /** The directories as they were copied */
+  readonly bases: Pick<BaseFiles, "load">;
   readonly close: () => Promise<void>;
 };
 
@@ -19,6 +23,7 @@ export function createChangeSetsOpener(config: Pick<ServerConfig, "keepChangesMs
 
   return {
     open: () => (opened ??= load()),
+    bases: openBaseFiles(join(config.stateDir, "copies")),
     async close() {
       (await opened)?.close();
     },

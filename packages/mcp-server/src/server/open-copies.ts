@@ -30,12 +30,13 @@ export function openCopies(
     },
     async collect(copy, { agent, base, directory, sessionId }) {
       const sets = await changes.open();
-      const stored = await sets.collect({ base, copy: copy.read(), sessionId, agent, directory });
+      const stored = await sets.collect({ base: base.manifest, copy: copy.read(), sessionId, agent, directory });
       if (stored === undefined) return undefined;
       const { countChanges } = await import("@budgie/copies/diffs");
       const { guarded, refused, ...counts } = countChanges(stored.set);
       const named = { guarded: guarded.slice(0, MOST_NAMED), notApplicable: refused.slice(0, MOST_NAMED) };
-      return { changeId: stored.id, ...counts, ...named };
+      const { reviewSet } = await import("@budgie/copies/review");
+      return { changeId: stored.id, ...counts, ...named, review: await reviewSet(stored, { sets, base }) };
     },
   });
 }

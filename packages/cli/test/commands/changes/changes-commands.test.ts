@@ -95,6 +95,8 @@ describe("budgie changes", () => {
     const { directory, id } = await collect(user, { "a.txt": "ONE\n", "b.txt": "two\n" });
     writeFileSync(join(directory, "a.txt"), "mine\n");
 
+    const { stdout } = await user.command(["changes", "show", id]);
+    expect(stdout).toContain("conflict   a.txt\ndrift      at least 1 of the copied paths changed in the directory\n");
     const stopped = await user.command(["changes", "apply", id]);
     expect(stopped.exitCode).toBe(1);
     expect(stopped.stdout).toMatch(/^Wrote nothing into .*\nconflict: a.txt: it changed/);
