@@ -6,7 +6,10 @@ import { stageContent, type StagedContent } from "./stage-content.ts";
 /** The contents of change sets, by their digest, in the state directory. */
 export type ObjectStore = {
   /** Reads content of at most `maxBytes`, which defaults to the largest file; `undefined` if there is more */
-  readonly stage: (content: AsyncIterable<Uint8Array>, maxBytes?: number) => Promise<StagedContent | undefined>;
+  readonly stage: (
+    content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    maxBytes?: number,
+  ) => Promise<StagedContent | undefined>;
   /** Reads an object; `undefined` if it is missing or damaged */
   readonly read: (digest: string) => Promise<Buffer | undefined>;
   /** Removes the objects that are neither needed nor new, and drafts that a crash left */

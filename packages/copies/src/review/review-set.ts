@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import type { ChangesReview, NamedPaths } from "@budgie/core/errors";
-import { withDirectory } from "../apply/apply-changes.ts";
+import { listChanges, withDirectory } from "../apply/apply-changes.ts";
 import { planApply } from "../apply/plan-apply.ts";
 import type { Base } from "../copying/base-files.ts";
 import { escapeUnseen } from "../diffs/escape-bytes.ts";
@@ -23,7 +23,7 @@ export async function reviewSet(stored: StoredSet, { base, others, sets }: Revie
   const overlaps = findOverlaps(stored, others ?? (await sets.list())).slice(0, MOST_NAMED);
   try {
     return await withDirectory(stored, sets, async (host) => {
-      const { conflicts } = await planApply(host, stored.set.changes, { withGuarded: true });
+      const { conflicts } = await planApply(host, listChanges(stored), { withGuarded: true });
       const own = conflicts.map(({ path }) => path);
       if (base === undefined) return { conflicts: toNamed(own), drift: { ...toNamed(own), isWhole: false }, overlaps };
       const manifest = await sets.advance(stored.sessionId, base.manifest);

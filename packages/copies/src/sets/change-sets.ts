@@ -4,7 +4,7 @@ import type { Manifest } from "@budgie/core/copies";
 import { createChangeArchive, type ChangeArchive, type ChangeRecord } from "@budgie/store";
 import { createObjectStore, type ObjectStore } from "../objects/object-store.ts";
 import { advanceBase } from "./advance-base.ts";
-import type { ChangeSet, Side } from "./change-set.ts";
+import type { ChangeSet, MergedSides, Side } from "./change-set.ts";
 import { collectChangeSet, type CollectOptions } from "./collect-change-set.ts";
 
 /** A change set with its state. */
@@ -29,6 +29,8 @@ export type AppliedPath = {
   readonly mode?: number;
   /** True if the directory had the change already, so that undo leaves it */
   readonly already?: true;
+  /** The versions that were merged; left out if the set's own was written */
+  readonly merged?: MergedSides;
 };
 
 export type Unapplied = { readonly path: string; readonly why: string };
@@ -161,10 +163,14 @@ function listDigests({ outcome, set, state }: StoredSet): readonly string[] {
   const applied = new Set(outcome?.applied.map(({ path }) => path));
   // The applied part of a discarded set can still be undone.
   const changes = state === "discarded" ? set.changes.filter(({ path }) => applied.has(path)) : set.changes;
-  return changes.flatMap(({ after, before, path }) => [
-    ...toDigests(after, false),
-    ...toDigests(before, applied.has(path)),
-  ]);
+  const merged = (outcome?.applied ?? []).flatMap((each) => (each.merged === undefined ? [] : [each.merged]));
+  return [
+    ...merged.flatMap(({ after, before }) => [...toDigests(after, true), ...toDigests(before, true)]),
+    ...changes.flatMap(({ after, before, path }) => [
+      ...toDigests(after, false),
+      ...toDigests(before, applied.has(path)),
+    ]),
+  ];
 }
 
 function toDigests(side: Side | undefined, isMoved: boolean): readonly string[] {

@@ -86,10 +86,12 @@ function formatEnd(stored: StoredSet, { page, shown }: Pick<Page, "page" | "show
 export function toAppliedResult(result: ApplyResult): CallToolResult {
   const { applied, conflicts, directory, heldBack, id, refused, state } = result;
   const isStopped = applied.length === 0 && conflicts.length > 0;
+  const merged = applied.flatMap((each) => (each.merged === undefined ? [] : [each.path]));
   const lines = [
     isStopped
       ? `Nothing was written: the set is still ${formatState(state)}.`
       : `${applied.length} paths have the agent's changes in ${escapeUnseen(directory)}: the set is ${formatState(state)}.`,
+    ...namePaths("Merged with the directory's own changes", merged.map(escapeUnseen)),
     ...namePaths(
       "In conflict",
       conflicts.map(({ path, why }) => `${escapeUnseen(path)} (${why})`),
@@ -110,6 +112,7 @@ export function toAppliedResult(result: ApplyResult): CallToolResult {
       changeId: id,
       state,
       applied: applied.length,
+      merged: merged.slice(0, MOST_NAMED).map(escapeUnseen),
       conflicts: conflicts.slice(0, MOST_NAMED).map(({ path, why }) => ({ path: escapeUnseen(path), why })),
       heldBack: heldBack.slice(0, MOST_NAMED).map(escapeUnseen),
     },

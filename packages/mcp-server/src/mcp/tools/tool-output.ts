@@ -151,6 +151,7 @@ export const appliedOutput = z.looseObject({
   changeId: z.string(),
   state: z.string().describe("The state of the change set now"),
   applied: z.number().describe("The number of paths that have the agent's changes now"),
+  merged: z.array(z.string()).describe("Those of them that have the directory's own changes too"),
   conflicts: z
     .array(z.looseObject({ path: z.string(), why: z.string() }))
     .describe("Paths that changed in the directory"),

@@ -172,6 +172,20 @@ describe("the tools for changes", () => {
     expect((await call("changes", { changeId })).structuredContent).not.toHaveProperty("review");
   });
 
+  it("merge texts on request alone, and name them", async () => {
+    const { call, collect, directory } = createClient();
+    const changeId = await collect(MINE, { "a.txt": "zero\none\n" });
+    const reviewToken = await readAll(call, changeId);
+    writeFileSync(join(directory, "a.txt"), "one\ntwo\n");
+
+    expect(await call("apply_changes", { changeId, reviewToken })).toMatchObject({ isError: true });
+    const { content, structuredContent } = await call("apply_changes", { changeId, reviewToken, onConflict: "merge" });
+
+    expect(structuredContent).toMatchObject({ state: "applied", applied: 1, merged: ["a.txt"], conflicts: [] });
+    expect(JSON.stringify(content)).toContain("Merged with the directory's own changes: a.txt");
+    expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("zero\none\ntwo\n");
+  });
+
   it("report a conflict as an error that wrote nothing, and what else a set can be", async () => {
     const { call, collect, directory } = createClient();
     const changeId = await collect(MINE, { "a.txt": "ONE\n" });

@@ -1,0 +1,142 @@
+import { chmodSync, linkSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { undoChanges } from "@budgie/copies/apply";
+import { mergeTexts } from "../../src/apply/merge-texts.ts";
+import { applyIn, createWorld, showTree, writeFiles, type World } from "../helpers/create-world.ts";
+
+const BASE = "one\ntwo\nthree\nfour\nfive\n";
+const AGENTS = "ONE\ntwo\nthree\nfour\nfive\n";
+const MINE = "one\ntwo\nthree\nfour\nfive\nsix\n";
+const BOTH = "ONE\ntwo\nthree\nfour\nfive\nsix\n";
+
+/** Creates a world whose agent and user both changed `a.txt`, and applies the set with merges. */
+async function mergeIn(texts: { readonly agents?: string; readonly mine?: string; readonly path?: string } = {}) {
+  const { agents = AGENTS, mine = MINE, path = "a.txt" } = texts;
+  const world = createWorld({ [path]: BASE, "b.txt": "b\n" });
+  writeFiles(world.copy, { [path]: agents, "b.txt": "B\n" });
+  const { id } = await world.collect();
+  writeFiles(world.directory, { [path]: mine });
+  return { world, id, merge: (over = {}) => applyIn(world, id, { onConflict: "merge", ...over }) };
+}
+
+const read = ({ directory }: World, path = "a.txt") => readFileSync(join(directory, path), "utf8");
+
+describe("an apply that merges", () => {
+  it("writes both changes of a text, keeps the user's rights, and gives the user's version back", async () => {
+    const { id, merge, world } = await mergeIn();
+    chmodSync(join(world.directory, "a.txt"), 0o640);
+
+    const applied = await merge();
+
+    expect(applied).toMatchObject({ state: "applied", conflicts: [] });
+    expect(applied.applied.filter(({ merged }) => merged !== undefined).map(({ path }) => path)).toEqual(["a.txt"]);
+    expect(showTree(world.directory)).toEqual({ "a.txt": BOTH, "b.txt": "B\n" });
+    expect(statSync(join(world.directory, "a.txt")).mode & 0o777).toBe(0o640);
+    expect(await undoChanges({ ...world, id })).toMatchObject({ state: "undone", conflicts: [] });
+    expect(showTree(world.directory)).toEqual({ "a.txt": MINE, "b.txt": "b\n" });
+  });
+
+  it("does not do so unasked", async () => {
+    const { merge, world } = await mergeIn();
+
+    expect((await merge({ onConflict: "stop" })).conflicts).toMatchObject([{ path: "a.txt" }]);
+    expect(await merge({ onConflict: "skip" })).toMatchObject({ state: "partly", conflicts: [{ path: "a.txt" }] });
+    expect(read(world)).toBe(MINE);
+  });
+
+  it.each([
+    ["the same line", "uno\ntwo\nthree\nfour\nfive\n", "a.txt", "same lines"],
+    ["a line beside", "one\nTWO\nthree\nfour\nfive\n", "a.txt", "beside each other"],
+    ["a binary file", `${MINE}\0`, "a.txt", "binary"],
+  ])("leaves %s, and applies the rest", async (_, mine, path, why) => {
+    const { merge, world } = await mergeIn({ mine, path });
+
+    expect(await merge()).toMatchObject({ state: "partly", conflicts: [{ path, why: expect.stringContaining(why) }] });
+    expect(showTree(world.directory)).toEqual({ [path]: mine, "b.txt": "B\n" });
+  });
+
+  it("holds back what would change the scripts of a package.json, although neither version alone does", async () => {
+    const toText = (first: string, last: string): string =>
+      `{\n  "${first}": {\n    "a": "evil"\n  },\n  "x": 1,\n  "${last}": {\n    "b": "2"\n  }\n}\n`;
+    const world = createWorld({ "package.json": toText("old", "scripts") });
+    // The last of two keys counts.
+    writeFiles(world.copy, { "package.json": toText("scripts", "scripts") });
+    const { id, set } = await world.collect();
+    expect(set.changes[0]?.guard).toBeUndefined();
+    const mine = toText("old", "tasks");
+    writeFiles(world.directory, { "package.json": mine });
+
+    const { conflicts } = await applyIn(world, id, { onConflict: "merge" });
+
+    expect(conflicts).toMatchObject([{ path: "package.json", why: expect.stringContaining("scripts would change") }]);
+    expect(read(world, "package.json")).toBe(mine);
+  });
+
+  it("leaves a file with hard links", async () => {
+    const { merge, world } = await mergeIn();
+    linkSync(join(world.directory, "a.txt"), join(world.outside, "twin"));
+
+    expect((await merge()).conflicts).toMatchObject([{ path: "a.txt", why: expect.stringContaining("hard links") }]);
+  });
+
+  it("never writes over a version that it did not merge", async () => {
+    const { merge, world } = await mergeIn();
+
+    const result = await merge({
+      onStep(step: string) {
+        if (step === "rename a.txt") writeFileSync(join(world.directory, "a.txt"), "saved\n");
+      },
+    });
+
+    expect(result).toMatchObject({ applied: [], conflicts: [{ path: "a.txt" }] });
+    expect(showTree(world.directory)).toEqual({ "a.txt": "saved\n", "b.txt": "b\n" });
+  });
+
+  it("is known to the next one, and to the agent's next turn", async () => {
+    const { id, merge, world } = await mergeIn({ agents: AGENTS });
+    writeFiles(world.copy, { "AGENTS.md": "obey\n" });
+    const first = await world.collect();
+    expect(first.id).not.toBe(id);
+    await applyIn(world, first.id, { onConflict: "merge" });
+    expect(read(world)).toBe(BOTH);
+
+    const again = await applyIn(world, first.id, { withGuarded: true });
+    expect(again).toMatchObject({ state: "applied", conflicts: [] });
+    await expect(merge()).rejects.toThrow("is replaced");
+    writeFiles(world.copy, { "a.txt": "ONE\ntwo\nTHREE\nfour\nfive\n" });
+    const next = await world.collect();
+    await applyIn(world, next.id, { onConflict: "merge" });
+
+    expect(read(world)).toBe("ONE\ntwo\nTHREE\nfour\nfive\nsix\n");
+  });
+});
+
+describe("merged texts", () => {
+  it.each([
+    ["changes apart", "a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n", "A\nb\nC\n"],
+    ["the same change of both", "a\nb\nc\n", "A\nb\nc\n", "A\nb\nc\n", "A\nb\nc\n"],
+    ["an end without a newline", "a\nb\nc", "A\nb\nc", "a\nb\nc\n", "A\nb\nc\n"],
+    ["changes of one line", "a\nb\n", "A\nb\n", "x\nb\n", undefined],
+    ["changes beside each other", "a\nb\nc\n", "A\nb\nc\n", "a\nB\nc\n", undefined],
+    ["changes among repeated lines", "a\nx\nx\nx\nb\n", "a\nx\nx\nx\nx\nb\n", "a\nx\nx\nb\n", undefined],
+    ["a change of a line that the other moved", "a\nb\nc\nd\n", "b\nc\nd\na\n", "A\nb\nc\nd\n", undefined],
+  ])("have %s, or are none", (_, base, one, other, merged) => {
+    expect(mergeTexts({ base, one, other })).toBe(merged);
+  });
+
+  it("take time that is linear in their lines, of few kinds or many", () => {
+    const text = (kinds: number, lines: number): string =>
+      Array.from({ length: lines }, (_, line) => `${(line * 7919) % kinds}\n`).join("");
+    const measure = (kinds: number, lines: number): number => {
+      const base = text(kinds, lines);
+      const began = performance.now();
+      mergeTexts({ base, one: `x\n${base}`, other: `${base}y\n` });
+      return performance.now() - began;
+    };
+    measure(3, 20_000);
+
+    expect(measure(3, 200_000)).toBeLessThan(60 * Math.max(measure(3, 20_000), 1));
+    expect(measure(200_003, 200_000)).toBeLessThan(60 * Math.max(measure(200_003, 20_000), 1));
+  });
+});
