@@ -19,38 +19,49 @@ export function createMergeChange(host: HostFolder, objects: ObjectStore): Merge
     return isRead ? objects.read(side.digest ?? "") : undefined;
   }
 
-  return async (change) => {
-    const { after, before, path } = change;
-    if (before?.kind !== "file" || after?.kind !== "file") return { why: "only changed files are merged" };
-    const found = await host.at(path, (place) => readHostFile(place.path, LARGEST_TEXT_BYTES)).catch(() => undefined);
-    if (found === undefined) return { why: "the directory's version is no file that can be merged" };
+  /** Reads the three versions of a text, or returns why they are not merged. */
+  async function read({ after, before, path }: Change): Promise<Texts | { readonly why: string }> {
+    const ours = await host.at(path, (place) => readHostFile(place.path, LARGEST_TEXT_BYTES)).catch(() => undefined);
     const [base, theirs] = [await readKept(before), await readKept(after)];
-    if (base === undefined || theirs === undefined) return { why: "the old content is not kept" };
-    const { content: ours, mode } = found;
-    if ([base, ours, theirs].some((content) => content.includes(0))) return { why: "it is binary" };
-    const merged = mergeContents(base, ours, theirs);
+    if (ours === undefined) return { why: "the directory's version cannot be read, or is too large" };
+    if (base === undefined || theirs === undefined) return { why: "the old content is not kept, or is too large" };
+    const isBinary = [base, ours.content, theirs].some((content) => content.includes(0));
+    return isBinary ? { why: "it is binary" } : { base, ours: ours.content, theirs, mode: ours.mode };
+  }
+
+  return async (change) => {
+    const texts = await read(change);
+    if ("why" in texts) return texts;
+    const merged = mergeContents(texts);
     if (merged === undefined) return { why: "both changed the same lines, or lines beside each other" };
-    // A person has seen the agent's scripts, and nobody those that come of both.
-    if (change.guard !== "person" && isScripts(path) && !hasSameScripts(ours, merged))
-      return { why: "its scripts would change" };
+    if (hasNewScripts(change, texts.ours, merged)) return { why: "its scripts would change" };
     const staged = await objects.stage([merged]);
     await staged?.keep();
-    const executable = (mode & 0o111) !== 0;
+    const isExecutable = (texts.mode & 0o111) !== 0;
     return {
-      before: { ...toSide(ours, executable), kept: false },
-      after: toSide(merged, after.executable === before.executable ? executable : after.executable),
+      before: { ...toSide(texts.ours, isExecutable), kept: false },
+      after: toSide(merged, findNewRight(change) ?? isExecutable),
     };
   };
 }
 
-function mergeContents(base: Buffer, ours: Buffer, theirs: Buffer): Buffer | undefined {
+type Texts = { readonly base: Buffer; readonly ours: Buffer; readonly theirs: Buffer; readonly mode: number };
+
+function mergeContents({ base, ours, theirs }: Texts): Buffer | undefined {
   const [one, other] = [ours.toString("latin1"), theirs.toString("latin1")];
   const merged = mergeTexts({ base: base.toString("latin1"), one, other });
   return merged === undefined ? undefined : Buffer.from(merged, "latin1");
 }
 
-function isScripts(path: string): boolean {
-  return findGuard(path, () => false) === "scripts";
+/** Returns true if a merge has other scripts than the directory. A person has seen the agent's, and nobody those that come of both. */
+function hasNewScripts({ guard, path }: Change, ours: Buffer, merged: Buffer): boolean {
+  return guard !== "person" && findGuard(path, () => false) === "scripts" && !hasSameScripts(ours, merged);
+}
+
+/** Returns the execute bit that the agent gave or took; `undefined` if it did neither. */
+function findNewRight({ after, before }: Change): boolean | undefined {
+  const [old, fresh] = [before, after].map((side) => (side?.kind === "file" ? side.executable : undefined));
+  return old === fresh ? undefined : fresh;
 }
 
 function toSide(content: Buffer, executable: boolean): Extract<Side, { kind: "file" }> {

@@ -41,10 +41,10 @@ export async function planApply(
   const made = new Set<string>();
   const looked = await lookAll(host, changes);
   for (const change of changes) {
-    const { after, guard, path } = change;
-    const why = findRefusal(change);
-    if (why !== undefined) plan.refused.push({ path, why });
-    else if (guard === "person" && !withGuarded) plan.heldBack.push(path);
+    const { after, path } = change;
+    const stop = findStop(change, withGuarded);
+    if (stop === "guarded") plan.heldBack.push(path);
+    else if (stop !== undefined) plan.refused.push({ path, why: stop.why });
     else {
       const found = judgeLook(change, looked.get(path), made);
       const judged = "why" in found ? found : await judgeChange(change, found, merge);
@@ -57,6 +57,12 @@ export async function planApply(
   }
   const { applied, conflicts, heldBack, refused, steps } = plan;
   return { applied, conflicts, heldBack, refused, steps: toOrder(steps) };
+}
+
+function findStop(change: Change, withGuarded: boolean): "guarded" | { readonly why: string } | undefined {
+  const why = findRefusal(change);
+  if (why !== undefined) return { why };
+  return change.guard === "person" && !withGuarded ? "guarded" : undefined;
 }
 
 function createPlan() {

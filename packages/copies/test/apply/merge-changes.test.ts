@@ -11,12 +11,11 @@ const MINE = "one\ntwo\nthree\nfour\nfive\nsix\n";
 const BOTH = "ONE\ntwo\nthree\nfour\nfive\nsix\n";
 
 /** Creates a world whose agent and user both changed `a.txt`, and applies the set with merges. */
-async function mergeIn(texts: { readonly agents?: string; readonly mine?: string; readonly path?: string } = {}) {
-  const { agents = AGENTS, mine = MINE, path = "a.txt" } = texts;
-  const world = createWorld({ [path]: BASE, "b.txt": "b\n" });
-  writeFiles(world.copy, { [path]: agents, "b.txt": "B\n" });
+async function mergeIn({ mine = MINE } = {}) {
+  const world = createWorld({ "a.txt": BASE, "b.txt": "b\n" });
+  writeFiles(world.copy, { "a.txt": AGENTS, "b.txt": "B\n" });
   const { id } = await world.collect();
-  writeFiles(world.directory, { [path]: mine });
+  writeFiles(world.directory, { "a.txt": mine });
   return { world, id, merge: (over = {}) => applyIn(world, id, { onConflict: "merge", ...over }) };
 }
 
@@ -37,6 +36,21 @@ describe("an apply that merges", () => {
     expect(showTree(world.directory)).toEqual({ "a.txt": MINE, "b.txt": "b\n" });
   });
 
+  it("gives a file the execute bit that the agent gave its copy, or the user's", async () => {
+    const { id, world } = await mergeIn();
+    chmodSync(join(world.copy, "a.txt"), 0o755);
+    chmodSync(join(world.directory, "b.txt"), 0o755);
+    writeFiles(world.copy, { "b.txt": "b\nB\n" });
+    expect((await world.collect()).id).not.toBe(id);
+
+    const { id: next } = await world.collect();
+    await applyIn(world, next, { onConflict: "merge" });
+
+    expect(["a.txt", "b.txt"].map((path) => statSync(join(world.directory, path)).mode & 0o111)).toEqual([
+      0o111, 0o111,
+    ]);
+  });
+
   it("does not do so unasked", async () => {
     const { merge, world } = await mergeIn();
 
@@ -46,11 +60,12 @@ describe("an apply that merges", () => {
   });
 
   it.each([
-    ["the same line", "uno\ntwo\nthree\nfour\nfive\n", "a.txt", "same lines"],
-    ["a line beside", "one\nTWO\nthree\nfour\nfive\n", "a.txt", "beside each other"],
-    ["a binary file", `${MINE}\0`, "a.txt", "binary"],
-  ])("leaves %s, and applies the rest", async (_, mine, path, why) => {
-    const { merge, world } = await mergeIn({ mine, path });
+    ["the same line", "uno\ntwo\nthree\nfour\nfive\n", "same lines"],
+    ["a line beside", "one\nTWO\nthree\nfour\nfive\n", "beside each other"],
+    ["a binary file", `${MINE}\0`, "binary"],
+  ])("leaves %s, and applies the rest", async (_, mine, why) => {
+    const path = "a.txt";
+    const { merge, world } = await mergeIn({ mine });
 
     expect(await merge()).toMatchObject({ state: "partly", conflicts: [{ path, why: expect.stringContaining(why) }] });
     expect(showTree(world.directory)).toEqual({ [path]: mine, "b.txt": "B\n" });
@@ -94,7 +109,7 @@ describe("an apply that merges", () => {
   });
 
   it("is known to the next one, and to the agent's next turn", async () => {
-    const { id, merge, world } = await mergeIn({ agents: AGENTS });
+    const { id, merge, world } = await mergeIn();
     writeFiles(world.copy, { "AGENTS.md": "obey\n" });
     const first = await world.collect();
     expect(first.id).not.toBe(id);
@@ -114,17 +129,29 @@ describe("an apply that merges", () => {
 
 describe("merged texts", () => {
   it.each([
-    ["changes apart", "a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n", "A\nb\nC\n"],
-    ["the same change of both", "a\nb\nc\n", "A\nb\nc\n", "A\nb\nc\n", "A\nb\nc\n"],
-    ["an end without a newline", "a\nb\nc", "A\nb\nc", "a\nb\nc\n", "A\nb\nc\n"],
-    ["changes of one line", "a\nb\n", "A\nb\n", "x\nb\n", undefined],
-    ["changes beside each other", "a\nb\nc\n", "A\nb\nc\n", "a\nB\nc\n", undefined],
-    ["changes among repeated lines", "a\nx\nx\nx\nb\n", "a\nx\nx\nx\nx\nb\n", "a\nx\nx\nb\n", undefined],
-    ["changes around a repeated line", "x\nx\n", "x\n", "N\nx\nx\n", undefined],
-    ["a change where the other moved a line past", "a\nb\nc\nd\n", "d\na\nb\nc\n", "a\nb\nx\nc\nd\n", undefined],
-    ["a change of a line that the other moved", "a\nb\nc\nd\n", "b\nc\nd\na\n", "A\nb\nc\nd\n", undefined],
-  ])("have %s, or are none", (_, base, one, other, merged) => {
-    expect(mergeTexts({ base, one, other })).toBe(merged);
+    ["changes apart", { base: "a\nb\nc\n", one: "A\nb\nc\n", other: "a\nb\nC\n" }, "A\nb\nC\n"],
+    ["the same change of both", { base: "a\nb\nc\n", one: "A\nb\nc\n", other: "A\nb\nc\n" }, "A\nb\nc\n"],
+    ["an end without a newline", { base: "a\nb\nc", one: "A\nb\nc", other: "a\nb\nc\n" }, "A\nb\nc\n"],
+    ["changes of one line", { base: "a\nb\n", one: "A\nb\n", other: "x\nb\n" }, undefined],
+    ["changes beside each other", { base: "a\nb\nc\n", one: "A\nb\nc\n", other: "a\nB\nc\n" }, undefined],
+    [
+      "changes among repeated lines",
+      { base: "a\nx\nx\nx\nb\n", one: "a\nx\nx\nx\nx\nb\n", other: "a\nx\nx\nb\n" },
+      undefined,
+    ],
+    ["changes around a repeated line", { base: "x\nx\n", one: "x\n", other: "N\nx\nx\n" }, undefined],
+    [
+      "a change where the other moved a line past",
+      { base: "a\nb\nc\nd\n", one: "d\na\nb\nc\n", other: "a\nb\nx\nc\nd\n" },
+      undefined,
+    ],
+    [
+      "a change of a line that the other moved",
+      { base: "a\nb\nc\nd\n", one: "b\nc\nd\na\n", other: "A\nb\nc\nd\n" },
+      undefined,
+    ],
+  ])("have %s, or are none", (_, texts, merged) => {
+    expect(mergeTexts(texts)).toBe(merged);
   });
 
   it("are found among lines of few kinds as among many, since each text is read once", () => {

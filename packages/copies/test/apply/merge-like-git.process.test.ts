@@ -39,6 +39,8 @@ function edit(lines: readonly string[], random: (below: number) => number): read
   const edited = [...lines];
   for (let left = 1 + random(3); left > 0; left--) {
     const at = random(edited.length + 1);
+    // Moves a line now and then.
+    if (random(5) === 0) edited.push(...edited.splice(random(edited.length), 1));
     const removed = random(3);
     const added = Array.from({ length: random(3) }, () => (random(4) === 0 ? `${random(8)}` : `new ${random(1000)}`));
     edited.splice(at, removed, ...added);
