@@ -4,13 +4,13 @@ import { forEachOf } from "@budgie/core/walk";
 import { checkTreePath } from "../host/check-tree-path.ts";
 import type { HostFolder } from "../host/host-folder.ts";
 import { readHostEntry, type HostEntry } from "../host/read-host-entry.ts";
+import { STAGE_PREFIX } from "../host/stage-prefix.ts";
 import { LARGEST_FILE_BYTES } from "../objects/object-store.ts";
 import type { AppliedPath, Unapplied } from "../sets/change-sets.ts";
 import type { Change, MergedSides, Side } from "../sets/change-set.ts";
 import { isSide } from "../sets/is-side.ts";
 import type { Step } from "./apply-plan.ts";
 import type { MergeChange } from "./merge-change.ts";
-import { STAGE_PREFIX } from "./stage-contents.ts";
 
 /** The steps that bring changes into a directory, and what stands in the way. */
 export type PlannedApply = {

@@ -28,8 +28,8 @@ export async function undoChanges(
     if (plan.conflicts.length > 0) return toUnchanged(stored, plan);
     const outcome: ApplyOutcome = { applied: [], conflicts: [], heldBack: [], refused: plan.refused };
     const state = "undone";
-    const failure = await runApply({ ...options, host, stored, steps: plan.steps, done: { state, outcome } });
-    if (failure !== undefined) return toUnchanged(stored, { ...plan, conflicts: [failure] });
+    const failures = await runApply({ ...options, host, stored, steps: plan.steps, done: { state, outcome } });
+    if (failures.length > 0) return toUnchanged(stored, { ...plan, conflicts: failures });
     return { ...outcome, applied: plan.applied, id: stored.id, directory: stored.directory, state };
   });
 }

@@ -14,6 +14,8 @@ export type CopiesOptions = {
   readonly folder: string;
   readonly wishes: CopyWishes;
   readonly userGit: UserGit;
+  /** Takes back what an apply left in a directory before that is copied; default: nothing does */
+  readonly settle?: ((directory: string) => Promise<void>) | undefined;
   /** Collects what an agent changed, given the directory as it was when the copy was made; default: nothing does */
   readonly collect?: CollectChanges | undefined;
 };
@@ -31,13 +33,14 @@ export type OpenCopies = WorkspaceCopies & { readonly bases: BaseFiles };
 const ATTEMPTS = 3;
 
 /** Opens the copies of sessions: each is filled once, and remembered with the directory as it was then. */
-export function createWorkspaceCopies({ collect, folder, userGit, wishes }: CopiesOptions): OpenCopies {
+export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes }: CopiesOptions): OpenCopies {
   const bases = openBaseFiles(folder);
 
   async function fill(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyReport> {
     const progress = createCopyProgress(turn.onProgress);
     try {
       const { directory, git, signal } = turn;
+      await settle?.(directory);
       const startedMs = Date.now();
       const selection = await selectEntries(directory, { wishes, userGit, git, signal });
       const { fillId, manifest } = await send(copy, selection, { ...turn, onProgress: progress.tell });

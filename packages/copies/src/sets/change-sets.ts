@@ -116,6 +116,7 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
       if (isEmpty) await replaceAll(set.sessionId);
       else {
         const { agent, createdMs, directory, id, root, sessionId } = set;
+        await objects.flush();
         const token = randomBytes(12).toString("base64url");
         await archive.save({ id, sessionId, agent, directory, root, createdMs, bytes, token, content: set });
       }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { createWorkspaceCopies, type OpenCopies } from "@budgie/copies/copying";
+import { escapeForTerminal } from "@budgie/core/text";
 import type { ServerConfig } from "../config/server-config.ts";
 import type { Host } from "../process/host.ts";
 import type { ChangeSetsOpener } from "./change-sets-opener.ts";
@@ -12,8 +13,8 @@ type CopiesConfig = Pick<ServerConfig, "copyExclude" | "copyFiles" | "copyInclud
 /** Opens the copies of sessions' workspaces, which get what the user's git does not ignore. Their changes become change sets. */
 export function openCopies(
   { copyExclude, copyFiles, copyInclude, stateDir }: CopiesConfig,
-  { env, home }: Pick<Host, "env" | "home">,
-  changes: Pick<ChangeSetsOpener, "open">,
+  { env, home, report }: Pick<Host, "env" | "home" | "report">,
+  changes: Pick<ChangeSetsOpener, "open" | "settle">,
 ): OpenCopies {
   const folder = join(env["XDG_CONFIG_HOME"] || join(home, ".config"), "git");
   const named = env["GIT_CONFIG_GLOBAL"];
@@ -27,6 +28,9 @@ export function openCopies(
       ],
       excludes: join(folder, "ignore"),
       home,
+    },
+    async settle(directory) {
+      for (const line of await changes.settle(directory)) report(escapeForTerminal(line));
     },
     async collect(copy, { agent, base, directory, sessionId }) {
       const sets = await changes.open();
