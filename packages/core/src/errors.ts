@@ -100,7 +100,27 @@ export type CopyChanges = {
   readonly guarded: readonly string[];
   /** The first paths that cannot be applied */
   readonly notApplicable: readonly string[];
+  /** The directory as it is now; left out if it was not compared */
+  readonly review?: ChangesReview | undefined;
 };
+
+/** The differences between a directory now and a change set that waits to be applied there. All paths are escaped. */
+export type ChangesReview = {
+  /** The paths of the set that the directory has in another version than the copy was made from */
+  readonly conflicts: NamedPaths;
+  /** The paths of the directory that changed since the copy was made, in the set or not */
+  readonly drift: NamedPaths & {
+    /** False if not all files of the copy could be compared */
+    readonly isWhole: boolean;
+  };
+  /** Other sets for the directory that wait too, with the number of paths that both change */
+  readonly overlaps: readonly { readonly changeId: string; readonly count: number }[];
+  /** The reason why nothing can be applied, such as another directory in its place */
+  readonly problem?: string | undefined;
+};
+
+/** A number of paths, and the first of them. */
+export type NamedPaths = { readonly count: number; readonly paths: readonly string[] };
 
 /** The image that a project's own files ask for, in one turn. */
 export type ProjectImageReport = {

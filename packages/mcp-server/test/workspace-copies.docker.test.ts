@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { OpenCopies } from "@budgie/copies/copying";
-import { createSessionId, type RunnerSession } from "@budgie/core";
+import { createOwner, createSessionId, type RunnerSession } from "@budgie/core";
 import type { WorkspaceCopy } from "@budgie/core/copies";
 import type { CopyChanges, CopyReport } from "@budgie/core/errors";
 import { DEFAULT_ACCESS, KIRO_HIDDEN_PATHS, type Access } from "@budgie/core/policy";
@@ -13,7 +13,10 @@ import { openCopies } from "../src/server/open-copies.ts";
 import { createDockerPlace, runCommand, testEngine, type Ran } from "../../runner-docker/test/helpers/docker-place.ts";
 
 const place = createDockerPlace();
-const changes = createChangeSetsOpener({ stateDir: place.stateDir, keepChangesMs: 60 * 60_000 });
+const changes = createChangeSetsOpener(
+  { stateDir: place.stateDir, keepChangesMs: 60 * 60_000 },
+  createOwner({ stateDir: place.stateDir }),
+);
 afterAll(async () => {
   await changes.close();
   await place[Symbol.asyncDispose]();
@@ -59,6 +62,7 @@ describe("an agent's copy of its directory", () => {
       removed: 1,
       notApplicable: ["pipe"],
       changeId: expect.stringMatching(/^[0-9a-f]{64}$/),
+      review: { conflicts: { count: 0 }, drift: { count: 0, isWhole: true }, overlaps: [] },
     });
 
     const found = await readCopy(session);
@@ -165,7 +169,7 @@ function makeWorkspace(name: string): string {
 async function openSession(): Promise<{ readonly copies: OpenCopies; readonly session: RunnerSession }> {
   const { runner } = await place.createRunner();
   const config = { copyFiles: "unignored", copyInclude: [], copyExclude: [], stateDir: place.stateDir } as const;
-  const copies = openCopies(config, { env: {}, home: place.root }, changes);
+  const copies = openCopies(config, { env: {}, home: place.root, report: () => undefined }, changes);
   return { copies, session: await runner.openSession(createSessionId()) };
 }
 

@@ -51,7 +51,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "changes ls": "changes ls --all",
   "changes show": "changes show 1f6c0b7a",
   "changes diff": "changes diff 1f6c0b7a",
-  "changes apply": "changes apply 1f6c0b7a --skip-conflicts",
+  "changes apply": "changes apply 1f6c0b7a --conflicts merge",
   "changes discard": "changes discard 1f6c0b7a",
   "changes undo": "changes undo 1f6c0b7a",
   gc: "gc --dry-run",

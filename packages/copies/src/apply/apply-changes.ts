@@ -10,6 +10,8 @@ import {
   type ChangeSets,
   type StoredSet,
 } from "../sets/change-sets.ts";
+import type { Change } from "../sets/change-set.ts";
+import { createMergeChange } from "./merge-change.ts";
 import { planApply, type PlannedApply } from "./plan-apply.ts";
 import { recoverApplies } from "./recover-applies.ts";
 import { runApply } from "./run-apply.ts";
@@ -20,14 +22,17 @@ export type ApplyOptions = {
   readonly owner: Owner;
   /** The change id, or its beginning */
   readonly id: string;
-  /** `stop`: a conflict applies nothing; `skip`: everything else is applied */
-  readonly onConflict: "stop" | "skip";
+  /** `stop`: a conflict applies nothing; `skip`: everything else is applied; `merge`: the same, once texts are merged where that is clear */
+  readonly onConflict: OnConflict;
   /** True to write guarded paths too */
   readonly withGuarded: boolean;
   /** Remembers the directory: what an agent wrote in its copy is an agent's there too */
   readonly fileTrust: Pick<FileTrust, "note">;
   readonly onStep?: OnStep;
 };
+
+/** The way in which an apply treats paths that changed in the directory. */
+export type OnConflict = "stop" | "skip" | "merge";
 
 /** The results of an apply or undo, and the state of the set after it. */
 export type ApplyResult = ApplyOutcome & {
@@ -46,16 +51,23 @@ export async function applyChanges(options: ApplyOptions): Promise<ApplyResult> 
   const stored = await sets.find(id);
   if (!isOpen(stored)) throw notOpen(stored);
   return withDirectory(stored, sets, async (host) => {
-    const plan = await planApply(host, stored.set.changes, { withGuarded });
+    const merge = onConflict === "merge" ? createMergeChange(host, sets.objects) : undefined;
+    const plan = await planApply(host, listChanges(stored), { withGuarded, merge });
     if (plan.conflicts.length > 0 && onConflict === "stop") return toUnchanged(stored, plan);
     const outcome: ApplyOutcome = { ...pickOutcome(plan), applied: joinApplied(stored, plan.applied) };
     const isWhole = plan.conflicts.length + plan.heldBack.length === 0;
     const state = isWhole ? "applied" : outcome.applied.length > 0 ? "partly" : stored.state;
     noteDirectory(fileTrust, stored.directory);
-    const failure = await runApply({ ...options, host, stored, steps: plan.steps, done: { state, outcome } });
-    if (failure !== undefined) return toUnchanged(stored, { ...plan, conflicts: [failure] });
+    const failures = await runApply({ ...options, host, stored, steps: plan.steps, done: { state, outcome } });
+    if (failures.length > 0) return toUnchanged(stored, { ...plan, conflicts: failures });
     return { ...outcome, id: stored.id, directory: stored.directory, state };
   });
+}
+
+/** Lists the changes of a set as they were written: those that were merged have the merged versions. */
+export function listChanges({ outcome, set }: StoredSet): readonly Change[] {
+  const merged = new Map(outcome?.applied.map((each) => [each.path, each.merged]));
+  return set.changes.map((change) => ({ ...change, ...merged.get(change.path) }));
 }
 
 /** Returns the result of an apply or undo that wrote nothing. */

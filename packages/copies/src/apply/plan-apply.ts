@@ -4,12 +4,13 @@ import { forEachOf } from "@budgie/core/walk";
 import { checkTreePath } from "../host/check-tree-path.ts";
 import type { HostFolder } from "../host/host-folder.ts";
 import { readHostEntry, type HostEntry } from "../host/read-host-entry.ts";
+import { STAGE_PREFIX } from "../host/stage-prefix.ts";
 import { LARGEST_FILE_BYTES } from "../objects/object-store.ts";
 import type { AppliedPath, Unapplied } from "../sets/change-sets.ts";
-import type { Change, Side } from "../sets/change-set.ts";
+import type { Change, MergedSides, Side } from "../sets/change-set.ts";
 import { isSide } from "../sets/is-side.ts";
 import type { Step } from "./apply-plan.ts";
-import { STAGE_PREFIX } from "./stage-contents.ts";
+import type { MergeChange } from "./merge-change.ts";
 
 /** The steps that bring changes into a directory, and what stands in the way. */
 export type PlannedApply = {
@@ -26,34 +27,42 @@ export type PlanOptions = {
   readonly withGuarded: boolean;
   /** Permission bits of entries that come back; default those of new ones */
   readonly modes?: ReadonlyMap<string, number>;
+  /** Merges changes that are in conflict; default none is */
+  readonly merge?: MergeChange | undefined;
 };
 
 /** Compares base, host and copy for each change. Writes nothing. */
 export async function planApply(
   host: HostFolder,
   changes: readonly Change[],
-  { modes = new Map(), withGuarded }: PlanOptions,
+  { merge = keepConflict, modes = new Map(), withGuarded }: PlanOptions,
 ): Promise<PlannedApply> {
   const plan = createPlan();
   const made = new Set<string>();
   const looked = await lookAll(host, changes);
   for (const change of changes) {
-    const { after, guard, path } = change;
-    const why = findRefusal(change);
-    if (why !== undefined) plan.refused.push({ path, why });
-    else if (guard === "person" && !withGuarded) plan.heldBack.push(path);
+    const { after, path } = change;
+    const stop = findStop(change, withGuarded);
+    if (stop === "guarded") plan.heldBack.push(path);
+    else if (stop !== undefined) plan.refused.push({ path, why: stop.why });
     else {
       const found = judgeLook(change, looked.get(path), made);
-      const conflict = "why" in found ? found.why : findConflict(change, found);
-      if (conflict !== undefined) plan.conflicts.push({ path, why: conflict });
+      const judged = "why" in found ? found : await judgeChange(change, found, merge);
+      if ("why" in judged) plan.conflicts.push({ path, why: judged.why });
       else {
         if (after?.kind === "folder") made.add(path);
-        plan.add(change, found as HostEntry, modes.get(path));
+        plan.add(change, { ...judged, mode: modes.get(path) });
       }
     }
   }
   const { applied, conflicts, heldBack, refused, steps } = plan;
   return { applied, conflicts, heldBack, refused, steps: toOrder(steps) };
+}
+
+function findStop(change: Change, withGuarded: boolean): "guarded" | { readonly why: string } | undefined {
+  const why = findRefusal(change);
+  if (why !== undefined) return { why };
+  return change.guard === "person" && !withGuarded ? "guarded" : undefined;
 }
 
 function createPlan() {
@@ -65,11 +74,13 @@ function createPlan() {
     conflicts,
     heldBack,
     refused,
-    add(change: Change, found: HostEntry, mode: number | undefined): void {
-      const isDone = isSide(change.after, found);
+    add(change: Change, { found, merged, mode }: Judged & { readonly mode: number | undefined }): void {
+      const sides = merged === undefined ? change : { ...change, ...merged };
+      const isDone = isSide(sides.after, found);
       const rights = "mode" in found ? { mode: found.mode } : {};
-      applied.push({ path: change.path, ...rights, ...(isDone ? { already: true } : {}) });
-      if (!isDone) steps.push(...toSteps(change, found, mode));
+      const done = isDone ? ({ already: true } as const) : {};
+      applied.push({ path: change.path, ...rights, ...(merged === undefined ? {} : { merged }), ...done });
+      if (!isDone) steps.push(...toSteps(sides, found, mode));
     },
   };
 }
@@ -126,6 +137,29 @@ const WHYS: ReadonlyMap<string, string> = new Map([
 
 function toParent(path: string): string {
   return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+}
+
+/** The host's entry of a change that can be written, and the versions to write in place of the set's. */
+type Judged = { readonly found: HostEntry; readonly merged?: MergedSides };
+
+/** Judges a change by the host's entry. One in conflict is written if both versions can be merged. */
+async function judgeChange(
+  change: Change,
+  found: HostEntry,
+  merge: MergeChange,
+): Promise<Judged | { readonly why: string }> {
+  const why = findConflict(change, found);
+  if (why === undefined) return { found };
+  if (found.kind !== "file" || isSide(change.before, found)) return { why };
+  const merged = await merge(change);
+  if ("why" in merged) return { why: merged.why === "" ? why : `${why}, and it is not merged: ${merged.why}` };
+  const digest = merged.before.kind === "file" ? merged.before.digest : undefined;
+  const tie = findTie(found);
+  return tie === undefined ? { found: { ...found, digest }, merged } : { why: tie };
+}
+
+async function keepConflict(): ReturnType<MergeChange> {
+  return { why: "" };
 }
 
 function findConflict({ after, before }: Change, found: HostEntry): string | undefined {

@@ -5,24 +5,39 @@ import type { ChangeSets } from "../sets/change-sets.ts";
 import type { ApplyPlan } from "./apply-plan.ts";
 import { rollBack } from "./roll-back.ts";
 import { removeStage } from "./run-apply.ts";
+import { isRunning, whileRunning } from "./while-running.ts";
 import { emptyStage } from "./stage-contents.ts";
 
 export type RecoverOptions = { readonly sets: ChangeSets; readonly owner: Pick<Owner, "record" | "stateOf" | "hold"> };
 
 /**
- * Finishes the applies of budgies that died: one that had written everything is cleaned up, and any other is rolled back. Returns one
- * sentence for each. One whose directory is elsewhere now stays.
+ * Finishes the applies of budgies that died, and those of this one that failed on their way back: one that had written everything is cleaned
+ * up, and any other is rolled back. Returns one sentence for each, also for those that have to be tried again. One whose directory is
+ * elsewhere now stays.
  */
 export async function recoverApplies({ owner, sets }: RecoverOptions): Promise<readonly string[]> {
   const told: string[] = [];
   for (const journal of await sets.archive.journals()) {
-    if (journal.owner === undefined || (await owner.stateOf(journal.owner, "state-directory")) !== "dead") continue;
+    const { stage } = journal.plan as ApplyPlan;
+    if (isRunning({ owner, stage }) || !(await isGivenUp(journal, owner))) continue;
     await owner.hold();
-    if (!(await sets.archive.take(journal, owner.record))) continue;
-    const line = await recover(journal, sets);
+    const line = await whileRunning({ owner, stage }, async () => {
+      if (!(await sets.archive.take(journal, owner.record))) return undefined;
+      return recover(journal, sets).catch((error: unknown) => tellFailure(journal, error));
+    });
     if (line !== undefined) told.push(line);
   }
   return told;
+}
+
+async function isGivenUp({ owner: of }: ApplyJournal, owner: RecoverOptions["owner"]): Promise<boolean> {
+  if (of === undefined) return false;
+  return of.instance === owner.record.instance || (await owner.stateOf(of, "state-directory")) === "dead";
+}
+
+function tellFailure({ directory }: ApplyJournal, error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return `An apply in "${directory}" was interrupted and cannot be taken back yet (${code ?? message}). budgie tries again with its next call.`;
 }
 
 async function recover(journal: ApplyJournal, { archive }: ChangeSets): Promise<string | undefined> {
@@ -36,12 +51,15 @@ async function recover(journal: ApplyJournal, { archive }: ChangeSets): Promise<
     await removeStage(host, plan.stage, phase === "cleaning" ? plan.steps : undefined);
     await archive.end(root);
     if (phase === "cleaning") return undefined;
-    const kept = left.length === 0 ? "" : `, but for ${left.length} paths that others wrote meanwhile`;
+    const named = left.slice(0, MOST_NAMED).join(", ");
+    const kept = left.length === 0 ? "" : `, but for ${left.length} paths that others wrote meanwhile: ${named}`;
     return `An apply in "${directory}" that was interrupted is taken back${kept}.`;
   } finally {
     host.close();
   }
 }
+
+const MOST_NAMED = 20;
 
 async function takeBack(
   host: Awaited<ReturnType<typeof openHostFolder>>,

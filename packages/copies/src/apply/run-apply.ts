@@ -2,12 +2,14 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rmdir } from "node:fs/promises";
 import { BudgieError, type Owner } from "@budgie/core";
 import { pathIn, type FolderHandle } from "@budgie/core/walk";
-import type { HostFolder } from "../host/host-folder.ts";
+import { syncFolder, type HostFolder } from "../host/host-folder.ts";
+import { STAGE_PREFIX } from "../host/stage-prefix.ts";
 import type { ApplyOutcome, ChangeSets, StoredSet, Unapplied } from "../sets/change-sets.ts";
 import { conflictError, toStageNames, type ApplyPlan, type ConflictError, type Step } from "./apply-plan.ts";
 import { storeFile } from "../sets/keep-base.ts";
 import { rollBack } from "./roll-back.ts";
-import { emptyStage, stageContents, STAGE_PREFIX } from "./stage-contents.ts";
+import { whileRunning } from "./while-running.ts";
+import { emptyStage, stageContents } from "./stage-contents.ts";
 import { takeSteps, type OnStep } from "./take-steps.ts";
 
 export type ApplyRun = {
@@ -22,50 +24,65 @@ export type ApplyRun = {
 };
 
 /**
- * Takes the steps of an apply or undo, with a journal: all of them, or none. Returns the path that changed meanwhile, `undefined` if all is
+ * Takes the steps of an apply or undo, with a journal: all of them, or none. Returns the paths that changed meanwhile, none if all is
  * written. Rejects with `WORKSPACE_INVALID` if the disk refuses, once everything is put back.
  */
-export async function runApply(run: ApplyRun): Promise<Unapplied | undefined> {
+export async function runApply(run: ApplyRun): Promise<readonly Unapplied[]> {
+  const stage = `${STAGE_PREFIX}${randomBytes(6).toString("hex")}`;
+  await run.owner.hold();
+  return whileRunning({ owner: run.owner, stage }, () => runWithJournal(run, stage));
+}
+
+async function runWithJournal(run: ApplyRun, stage: string): Promise<readonly Unapplied[]> {
   const { host, owner, sets, steps, stored } = run;
   const { archive } = sets;
-  const stage = `${STAGE_PREFIX}${randomBytes(6).toString("hex")}`;
-  await owner.hold();
   const { directory, id, state } = stored;
   const root = host.identity;
   await archive.begin({ root, directory, changeId: id, state, owner: owner.record, plan: { stage, steps } });
-  let failure: Unapplied | undefined;
+  let failures: readonly Unapplied[];
   try {
     await host.at(stage, (place) => mkdir(place.path, 0o700));
-    failure = await host.at(`${stage}/.`, ({ folder }) => takeOrRollBack(run, stage, folder));
+    failures = await host.at(`${stage}/.`, ({ folder }) => takeOrRollBack(run, stage, folder));
   } catch (error) {
-    await removeStage(host, stage);
-    await archive.end(root);
+    await clean(run, stage);
     throw unwritable(directory, error);
   }
-  if (failure === undefined) await run.onStep?.("clean");
-  await removeStage(host, stage, failure === undefined ? steps : undefined);
-  await archive.end(root);
-  return failure;
+  if (failures.length === 0) await run.onStep?.("clean");
+  await clean(run, stage, failures.length === 0 ? steps : undefined);
+  return failures;
 }
 
-async function takeOrRollBack(run: ApplyRun, name: string, stage: FolderHandle): Promise<Unapplied | undefined> {
+/** Ends an apply with its stage. If the stage cannot be removed the journal stays, and the next call for an apply tries again. */
+async function clean({ host, sets }: ApplyRun, stage: string, steps?: readonly Step[]): Promise<void> {
+  try {
+    await removeStage(host, stage, steps);
+  } catch {
+    return;
+  }
+  await sets.archive.end(host.identity);
+}
+
+async function takeOrRollBack(run: ApplyRun, name: string, stage: FolderHandle): Promise<readonly Unapplied[]> {
   const { host, onStep = () => undefined, sets } = run;
   let steps = run.steps;
   try {
     await onStep("stage");
     steps = await stageContents(stage, steps, sets.objects);
+    await host.at(".", ({ folder }) => syncFolder(folder));
     const plan: ApplyPlan = { stage: name, steps };
     await sets.archive.plan(host.identity, plan);
     await takeSteps({ host, stage, steps, onStep });
     await keepOld(stage, steps, sets);
+    await sets.objects.flush();
     await onStep("commit");
     await sets.archive.commit(host.identity, { id: run.stored.id, ...run.done });
-    return undefined;
+    return [];
   } catch (error) {
     const left = await rollBack({ host, stage, steps });
     await emptyStage(stage, steps, false);
     const { conflict } = error as Partial<ConflictError>;
-    if (conflict !== undefined) return conflict;
+    const others = left.filter((path) => path !== conflict?.path);
+    if (conflict !== undefined) return [conflict, ...others.map((path) => ({ path, why: WRITTEN }))];
     const kept =
       left.length === 0
         ? ""
@@ -73,6 +90,8 @@ async function takeOrRollBack(run: ApplyRun, name: string, stage: FolderHandle):
     throw Object.assign(error as Error, { kept });
   }
 }
+
+const WRITTEN = "it was written meanwhile, and stays so";
 
 /** Stores the files that were moved aside, so that the apply can be undone. */
 async function keepOld(stage: FolderHandle, steps: readonly Step[], { objects }: ChangeSets): Promise<void> {

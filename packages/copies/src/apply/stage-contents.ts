@@ -1,11 +1,8 @@
 import { link, lstat, mkdir, open, rmdir, symlink, unlink, writeFile } from "node:fs/promises";
 import { forEachOf, pathIn, type FolderHandle } from "@budgie/core/walk";
 import type { ObjectStore } from "../objects/object-store.ts";
-import { changeFolderMode } from "../host/host-folder.ts";
+import { changeFolderMode, syncFolder } from "../host/host-folder.ts";
 import { conflictError, toStageNames, type Step } from "./apply-plan.ts";
-
-/** The beginning of the name of a folder in which new contents wait. */
-export const STAGE_PREFIX = ".budgie-apply-";
 
 /** Writes the new entries of all steps into the stage, and to the disk. Returns the steps with what the journal needs to know of them. */
 export async function stageContents(
@@ -24,6 +21,7 @@ export async function stageContents(
     const { dev, ino } = await lstat(path, { bigint: true });
     staged[number] = { ...step, identity: `${dev}:${ino}` };
   });
+  await syncFolder(stage);
   return staged;
 }
 

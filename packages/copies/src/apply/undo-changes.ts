@@ -1,7 +1,7 @@
 import { BudgieError } from "@budgie/core";
 import type { ApplyOutcome, StoredSet } from "../sets/change-sets.ts";
 import type { Change, Side } from "../sets/change-set.ts";
-import { toUnchanged, withDirectory, type ApplyOptions, type ApplyResult } from "./apply-changes.ts";
+import { listChanges, toUnchanged, withDirectory, type ApplyOptions, type ApplyResult } from "./apply-changes.ts";
 import { planApply } from "./plan-apply.ts";
 import { recoverApplies } from "./recover-applies.ts";
 import { runApply } from "./run-apply.ts";
@@ -20,14 +20,16 @@ export async function undoChanges(
   if (stored.state === "undone" || written.length === 0) throw notApplied(stored);
   return withDirectory(stored, sets, async (host) => {
     const paths = new Set(written.map(({ path }) => path));
-    const changes = stored.set.changes.filter(({ path }) => paths.has(path)).map(toInverse);
+    const changes = listChanges(stored)
+      .filter(({ path }) => paths.has(path))
+      .map(toInverse);
     const modes = new Map(written.flatMap(({ mode, path }) => (mode === undefined ? [] : [[path, mode] as const])));
     const plan = await planApply(host, changes, { withGuarded: true, modes });
     if (plan.conflicts.length > 0) return toUnchanged(stored, plan);
     const outcome: ApplyOutcome = { applied: [], conflicts: [], heldBack: [], refused: plan.refused };
     const state = "undone";
-    const failure = await runApply({ ...options, host, stored, steps: plan.steps, done: { state, outcome } });
-    if (failure !== undefined) return toUnchanged(stored, { ...plan, conflicts: [failure] });
+    const failures = await runApply({ ...options, host, stored, steps: plan.steps, done: { state, outcome } });
+    if (failures.length > 0) return toUnchanged(stored, { ...plan, conflicts: failures });
     return { ...outcome, applied: plan.applied, id: stored.id, directory: stored.directory, state };
   });
 }

@@ -13,6 +13,8 @@ export type Base = {
   readonly directory: string;
   readonly report: Omit<CopyReport, "isReused">;
   readonly manifest: Manifest;
+  /** The time before the directory was read; left out by older budgies */
+  readonly startedMs?: number | undefined;
 };
 
 /** The bases of all sessions of a state directory, each in a file. */

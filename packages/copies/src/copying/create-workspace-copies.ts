@@ -6,7 +6,7 @@ import type { UserGit } from "../git/load-repository.ts";
 import { readEntries, TORN } from "../selection/read-entries.ts";
 import { selectEntries } from "../selection/select-entries.ts";
 import type { CopyWishes, Selection } from "../selection/selection.ts";
-import { openBaseFiles, type BaseFiles } from "./base-files.ts";
+import { openBaseFiles, type Base, type BaseFiles } from "./base-files.ts";
 import { createCopyProgress } from "./copy-progress.ts";
 
 export type CopiesOptions = {
@@ -14,6 +14,8 @@ export type CopiesOptions = {
   readonly folder: string;
   readonly wishes: CopyWishes;
   readonly userGit: UserGit;
+  /** Takes back what an apply left in a directory before that is copied; default: nothing does */
+  readonly settle?: ((directory: string) => Promise<void>) | undefined;
   /** Collects what an agent changed, given the directory as it was when the copy was made; default: nothing does */
   readonly collect?: CollectChanges | undefined;
 };
@@ -21,7 +23,7 @@ export type CopiesOptions = {
 /** Collects the changes of a copy since its base; resolves to `undefined` if there are none. */
 export type CollectChanges = (
   copy: WorkspaceCopy,
-  turn: CopyTurn & { readonly base: Manifest },
+  turn: CopyTurn & { readonly base: Pick<Base, "manifest" | "startedMs"> },
 ) => Promise<CopyChanges | undefined>;
 
 /** The copies of a state directory's sessions. */
@@ -31,19 +33,21 @@ export type OpenCopies = WorkspaceCopies & { readonly bases: BaseFiles };
 const ATTEMPTS = 3;
 
 /** Opens the copies of sessions: each is filled once, and remembered with the directory as it was then. */
-export function createWorkspaceCopies({ collect, folder, userGit, wishes }: CopiesOptions): OpenCopies {
+export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes }: CopiesOptions): OpenCopies {
   const bases = openBaseFiles(folder);
 
   async function fill(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyReport> {
     const progress = createCopyProgress(turn.onProgress);
     try {
       const { directory, git, signal } = turn;
+      await settle?.(directory);
+      const startedMs = Date.now();
       const selection = await selectEntries(directory, { wishes, userGit, git, signal });
       const { fillId, manifest } = await send(copy, selection, { ...turn, onProgress: progress.tell });
       const { groups, notes } = selection.leftOut.list();
       const facts = { entries: manifest.entries.length, bytes: countBytes(manifest) };
       const report = { ...facts, leftOut: groups.map(({ count, paths, why }) => ({ why, count, paths })), notes };
-      await bases.save(turn.sessionId, { fillId, directory, report, manifest });
+      await bases.save(turn.sessionId, { fillId, directory, report, manifest, startedMs });
       return { isReused: false, ...report };
     } catch (error) {
       throw turn.signal?.aborted === true ? cancelledError(error) : toBudgieError(error, turn.directory);
@@ -64,7 +68,7 @@ export function createWorkspaceCopies({ collect, folder, userGit, wishes }: Copi
       if (collect === undefined) return undefined;
       const base = await bases.load(turn.sessionId);
       if (base === undefined) throw lostBaseError(turn.sessionId);
-      return collect(copy, { ...turn, base: base.manifest });
+      return collect(copy, { ...turn, base });
     },
   };
 }

@@ -65,6 +65,29 @@ async function readFile(path: Buffer, shouldRead: ShouldRead): Promise<HostEntry
   }
 }
 
+/** Reads the content of a file of at most `maxBytes`, without following symlinks; `undefined` if it is none. */
+export async function readHostFile(
+  path: Buffer,
+  maxBytes: number,
+): Promise<{ readonly content: Buffer; readonly mode: number } | undefined> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  try {
+    const found = await file.stat();
+    if (!found.isFile() || found.size > maxBytes) return undefined;
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of readPieces(file)) {
+      bytes += piece.length;
+      // It may grow meanwhile.
+      if (bytes > maxBytes) return undefined;
+      pieces.push(piece);
+    }
+    return { content: Buffer.concat(pieces), mode: found.mode };
+  } finally {
+    await file.close();
+  }
+}
+
 /** Hashes a file; `undefined` if it changed while it was read. */
 async function hashFile(file: FileHandle, before: BigIntStats): Promise<string | undefined> {
   const hash = createHash("sha256");

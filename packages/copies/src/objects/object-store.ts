@@ -1,12 +1,18 @@
-import { mkdir, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { forEachOf } from "@budgie/core/walk";
 import { readObject } from "./read-object.ts";
 import { stageContent, type StagedContent } from "./stage-content.ts";
 
 /** The contents of change sets, by their digest, in the state directory. */
 export type ObjectStore = {
   /** Reads content of at most `maxBytes`, which defaults to the largest file; `undefined` if there is more */
-  readonly stage: (content: AsyncIterable<Uint8Array>, maxBytes?: number) => Promise<StagedContent | undefined>;
+  readonly stage: (
+    content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    maxBytes?: number,
+  ) => Promise<StagedContent | undefined>;
+  /** Writes to the disk what was kept since the last call, so that it survives a power failure */
+  readonly flush: () => Promise<void>;
   /** Reads an object; `undefined` if it is missing or damaged */
   readonly read: (digest: string) => Promise<Buffer | undefined>;
   /** Removes the objects that are neither needed nor new, and drafts that a crash left */
@@ -16,17 +22,31 @@ export type ObjectStore = {
 /** The largest file of a change set whose content is kept. */
 export const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
 
+// The disk syncs several files at once in hardly more time than one.
+const AT_ONCE = 16;
+
 // Another budgie may collect a set at this moment, and record it soon.
 const NEW_MS = 60 * 60 * 1000;
 
 /** Opens the objects of a state directory. Creates nothing before the first is staged. */
 export function createObjectStore({ stateDir }: { readonly stateDir: string }): ObjectStore {
   const folder = join(stateDir, "objects");
+  const unsynced = new Set<string>();
 
   return {
     async stage(content, maxBytes = LARGEST_FILE_BYTES) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      return stageContent(folder, content, maxBytes);
+      const staged = await stageContent(folder, content, maxBytes);
+      if (staged === undefined) return undefined;
+      const { digest, keep } = staged;
+      return { ...staged, keep: () => keep().then(() => void unsynced.add(digest)) };
+    },
+    async flush() {
+      const digests = [...unsynced];
+      if (digests.length === 0) return;
+      await forEachOf(digests, AT_ONCE, (digest) => sync(join(folder, digest)));
+      await sync(folder);
+      for (const digest of digests) unsynced.delete(digest);
     },
     read: (digest) => readObject(folder, digest, LARGEST_FILE_BYTES),
     async prune(isNeeded) {
@@ -38,4 +58,13 @@ export function createObjectStore({ stateDir }: { readonly stateDir: string }): 
       }
     },
   };
+}
+
+async function sync(path: string): Promise<void> {
+  const file = await open(path);
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }

@@ -22,7 +22,7 @@ const IN_MEMORY_BYTES = 256 * 1024;
  */
 export async function stageContent(
   folder: string,
-  content: AsyncIterable<Uint8Array>,
+  content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
 ): Promise<StagedContent | undefined> {
   const draft = createDraft(folder);

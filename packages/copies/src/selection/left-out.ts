@@ -9,6 +9,7 @@ const REASONS = {
   nested: "it belongs to the git of a repository inside the directory",
   git: "it is a part of git's folder that copies do without",
   kind: "it is neither a file, a folder nor a symlink",
+  stage: "it belongs to an apply of changes that was interrupted, or is under way",
   device: "it is on another file system",
   name: "its name is no UTF-8",
   deep: "it lies too deep",

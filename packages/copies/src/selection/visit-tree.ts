@@ -4,6 +4,7 @@ import { readlink } from "node:fs/promises";
 import { pathIn, statEntries, type Looked, type Next, type VisitedFolder } from "@budgie/core/walk";
 import type { GitPart } from "../git/is-git-part.ts";
 import { readSmallFile } from "../git/read-small-file.ts";
+import { STAGE_PREFIX } from "../host/stage-prefix.ts";
 import { addIgnoreFile, type IgnoreRules } from "../rules/ignore-rules.ts";
 import type { EntrySink } from "./entry-sink.ts";
 import { judgeEntry, type FolderState, type Judge } from "./judge-entry.ts";
@@ -87,7 +88,7 @@ async function visitEntry(
   const shown = kind.path + name.toString("utf8");
   if (typeof found === "string") return leftOut.add("changed", shown);
   const isFolder = found.isDirectory();
-  const fault = findFault(visiting, name, found);
+  const fault = findFault(visiting, name, found) ?? findStage(kind, shown);
   if (fault !== undefined) return leftOut.add(fault, shown);
   if (name.equals(GIT)) return visitDotGit(visiting, kind, { shown, isFolder });
   const bytes = kind.bytes + name.toString("latin1");
@@ -114,6 +115,11 @@ function findFault({ device }: Visiting, name: Buffer, stats: Stats): "device" |
   if (!isUtf8(name)) return "name";
   if (!stats.isDirectory() && !stats.isFile() && !stats.isSymbolicLink()) return "kind";
   return stats.dev === device ? undefined : "device";
+}
+
+/** Finds an apply's folder, of which a file may be the only copy of a user's. */
+function findStage({ path }: TreeKind, shown: string): "stage" | undefined {
+  return path === "" && shown.startsWith(STAGE_PREFIX) ? "stage" : undefined;
 }
 
 /** Follows git's folder at the root of the directory alone. */

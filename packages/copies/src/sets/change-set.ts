@@ -30,6 +30,9 @@ export type Change = {
   readonly notes?: readonly string[];
 };
 
+/** A file of the directory, and the one made of it and an agent's, in place of a change's own sides. */
+export type MergedSides = { readonly before: Side; readonly after: Side };
+
 /** The frozen differences between a base and a copy. */
 export type ChangeSet = {
   /** The change id: the digest of all below but the time */

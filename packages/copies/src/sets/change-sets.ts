@@ -4,7 +4,7 @@ import type { Manifest } from "@budgie/core/copies";
 import { createChangeArchive, type ChangeArchive, type ChangeRecord } from "@budgie/store";
 import { createObjectStore, type ObjectStore } from "../objects/object-store.ts";
 import { advanceBase } from "./advance-base.ts";
-import type { ChangeSet, Side } from "./change-set.ts";
+import type { ChangeSet, MergedSides, Side } from "./change-set.ts";
 import { collectChangeSet, type CollectOptions } from "./collect-change-set.ts";
 
 /** A change set with its state. */
@@ -29,6 +29,8 @@ export type AppliedPath = {
   readonly mode?: number;
   /** True if the directory had the change already, so that undo leaves it */
   readonly already?: true;
+  /** The versions that were merged; left out if the set's own was written */
+  readonly merged?: MergedSides;
 };
 
 export type Unapplied = { readonly path: string; readonly why: string };
@@ -44,6 +46,8 @@ export type ChangeSets = {
   readonly objects: ObjectStore;
   /** Collects and stores the changes of a copy since what was applied of it; `undefined` if there are none. Removes expired sets */
   readonly collect: (options: Omit<CollectOptions, "objects">) => Promise<StoredSet | undefined>;
+  /** Returns a session's base with what was applied of its sets */
+  readonly advance: (sessionId: string, base: Manifest) => Promise<Manifest>;
   /** Lists all sets, the newest first */
   readonly list: () => Promise<readonly StoredSet[]>;
   /** Finds the set whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
@@ -102,6 +106,7 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
   return {
     archive,
     objects,
+    advance,
     list: () => list(),
     find,
     async collect(options) {
@@ -111,6 +116,7 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
       if (isEmpty) await replaceAll(set.sessionId);
       else {
         const { agent, createdMs, directory, id, root, sessionId } = set;
+        await objects.flush();
         const token = randomBytes(12).toString("base64url");
         await archive.save({ id, sessionId, agent, directory, root, createdMs, bytes, token, content: set });
       }
@@ -158,10 +164,14 @@ function listDigests({ outcome, set, state }: StoredSet): readonly string[] {
   const applied = new Set(outcome?.applied.map(({ path }) => path));
   // The applied part of a discarded set can still be undone.
   const changes = state === "discarded" ? set.changes.filter(({ path }) => applied.has(path)) : set.changes;
-  return changes.flatMap(({ after, before, path }) => [
-    ...toDigests(after, false),
-    ...toDigests(before, applied.has(path)),
-  ]);
+  const merged = (outcome?.applied ?? []).flatMap((each) => (each.merged === undefined ? [] : [each.merged]));
+  return [
+    ...merged.flatMap(({ after, before }) => [...toDigests(after, true), ...toDigests(before, true)]),
+    ...changes.flatMap(({ after, before, path }) => [
+      ...toDigests(after, false),
+      ...toDigests(before, applied.has(path)),
+    ]),
+  ];
 }
 
 function toDigests(side: Side | undefined, isMoved: boolean): readonly string[] {

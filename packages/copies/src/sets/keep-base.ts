@@ -21,7 +21,8 @@ export async function keepBase(
   const done = [...changes];
   await forEachOf(changes.entries(), AT_ONCE, async ([index, change]) => {
     const isSame = isUnwritable(change) || (await hasSide(host, change));
-    const before = isSame && room.has(change.path) ? await keepSide(change, { host, objects }) : undefined;
+    const isKept = room.has(change.path) && !isUnwritable(change);
+    const before = isKept ? await keepSide(change, { host, objects, isSame }) : undefined;
     const notes = isSame ? [] : ["it changed in the directory since the copy was made"];
     done[index] = {
       ...change,
@@ -55,9 +56,16 @@ function isUnwritable({ before, refused }: Change): boolean {
 }
 
 /** Stores the base of a change if it is a file; `undefined` if it could not be stored. */
-async function keepSide({ before, path }: Change, keeping: Stores): Promise<FileSide | undefined> {
+async function keepSide(
+  { before, path }: Change,
+  { isSame, ...keeping }: Stores & { readonly isSame: boolean },
+): Promise<FileSide | undefined> {
   if (before?.kind !== "file" || before.digest === undefined) return undefined;
-  return (await keepFile(path, before.digest, keeping)) ? { ...before, kept: true } : undefined;
+  // The host's file may be another one since, and the base the content of an earlier set.
+  const isKept = isSame
+    ? await keepFile(path, before.digest, keeping)
+    : (await keeping.objects.read(before.digest)) !== undefined;
+  return isKept ? { ...before, kept: true } : undefined;
 }
 
 type FileSide = Extract<Side, { kind: "file" }>;

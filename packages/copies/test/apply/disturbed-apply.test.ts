@@ -53,6 +53,21 @@ describe("an editor that saves", () => {
     },
   );
 
+  it("a file after it was written is named, if another one then stops the apply", async () => {
+    const world = await prepare();
+
+    const { conflicts } = await applyWith(world, (step) => {
+      if (step === "rename b/c.txt") save(world.directory, "a.txt");
+      if (step === "link b/c.txt") save(world.directory, "b/c.txt");
+    });
+
+    expect(conflicts).toEqual([
+      { path: "b/c.txt", why: expect.stringContaining("meanwhile") },
+      { path: "a.txt", why: expect.stringContaining("stays") },
+    ]);
+    expect(showTree(world.directory)).toEqual({ ...BEFORE, "a.txt": "mine\n", "b/c.txt": "mine\n" });
+  });
+
   it("ends the apply before anything takes the place of its version", async () => {
     const world = await prepare();
     const taken: string[] = [];
@@ -85,7 +100,10 @@ describe("an editor that saves", () => {
       if (step === "link new/e.txt") writeFileSync(join(world.directory, "new/e.txt"), "mine\n");
     });
 
-    expect(result.conflicts).toEqual([{ path: "new/e.txt", why: expect.stringContaining("meanwhile") }]);
+    expect(result.conflicts).toEqual([
+      { path: "new/e.txt", why: expect.stringContaining("meanwhile") },
+      { path: "new", why: expect.stringContaining("stays") },
+    ]);
     expect(showTree(world.directory)).toEqual({ ...BEFORE, "new/": "", "new/e.txt": "mine\n" });
   });
 });

@@ -1,8 +1,8 @@
-import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, readdirSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createOwner } from "@budgie/core";
-import { recoverApplies } from "@budgie/copies/apply";
+import { recoverApplies, settleApplies } from "@budgie/copies/apply";
 import { showTree, type World } from "../helpers/create-world.ts";
 import { AFTER, applyWith, BEFORE, LATE, prepare, STEPS } from "../helpers/interrupt-apply.ts";
 
@@ -81,13 +81,121 @@ describe("a budgie that dies", () => {
     closeSync(file);
     writeFileSync(join(world.directory, "new/mine.txt"), "mine\n");
 
-    expect(await recover(world)).toEqual([expect.stringContaining("others wrote")]);
+    expect(await recover(world)).toEqual([expect.stringMatching(/2 paths that others wrote meanwhile: .*a\.txt/)]);
 
     expect(showTree(world.directory)).toMatchObject({
       "a.txt": "ONE\nmine\n",
       "new/mine.txt": "mine\n",
       "gone.txt": "old\n",
     });
+  });
+});
+
+/** Puts a file in the place of the stage, as something that nobody can take back through. Returns a function that undoes that. */
+function spoilStage({ directory }: World): () => void {
+  const name = readdirSync(directory).find((each) => each.startsWith(".budgie-apply-")) ?? "";
+  const stage = join(directory, name);
+  renameSync(stage, `${directory}-stage`);
+  writeFileSync(stage, "");
+  return () => {
+    rmSync(stage);
+    renameSync(`${directory}-stage`, stage);
+  };
+}
+
+describe("an apply that cannot be taken back", () => {
+  it("is told, and taken back by a later call of the same budgie", async () => {
+    const world = await prepare();
+    await dieAt(world, "link a.txt");
+    const next = createOwner({ stateDir: world.stateDir });
+    onTestFinished(() => next.release());
+    const owner = { ...next, stateOf: async () => "dead" as const };
+    const repair = spoilStage(world);
+
+    expect(await recoverApplies({ ...world, owner })).toEqual([
+      expect.stringContaining("cannot be taken back yet (ENOTDIR)"),
+    ]);
+    repair();
+
+    expect(await recoverApplies({ ...world, owner: next })).toEqual([expect.stringContaining("is taken back")]);
+    expect(showTree(world.directory)).toEqual(BEFORE);
+  });
+
+  it("after it failed is taken back by the next apply of the same budgie", async () => {
+    const world = await prepare();
+    let repair = (): void => undefined;
+
+    const failing = applyWith(world, (step) => {
+      if (step !== "link a.txt") return;
+      repair = spoilStage(world);
+      throw Object.assign(new Error("full"), { code: "ENOSPC" });
+    });
+
+    await expect(failing).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
+    await expect(applyWith(world, () => undefined)).rejects.toThrow("under way");
+    repair();
+    expect(await applyWith(world, () => undefined)).toMatchObject({ state: "applied" });
+    expect(showTree(world.directory)).toEqual(AFTER);
+  });
+});
+
+describe("a directory that is about to be copied", () => {
+  it("is what it was before an apply that was interrupted", async () => {
+    const world = await prepare();
+    await dieAt(world, "link a.txt");
+    const owner = {
+      ...world.owner,
+      record: { ...world.owner.record, instance: "next" },
+      stateOf: async () => "dead" as const,
+    };
+
+    expect(await settleApplies({ sets: world.sets, owner }, world.directory)).toEqual([
+      expect.stringContaining("taken back"),
+    ]);
+
+    expect(showTree(world.directory)).toEqual(BEFORE);
+  });
+
+  it("is refused while an apply is under way in it, and no other one is", async () => {
+    const world = await prepare();
+    await dieAt(world, "link a.txt");
+
+    await expect(settleApplies(world, world.directory)).rejects.toMatchObject({
+      code: "INPUT_INVALID",
+      message: expect.stringContaining("under way"),
+    });
+    expect(await settleApplies(world, world.outside)).toEqual([]);
+  });
+});
+
+describe("what an apply relies on", () => {
+  it("is on the disk before it is recorded: the contents that an undo needs", async () => {
+    const world = await prepare();
+    const order: string[] = [];
+    const { archive, objects } = world.sets;
+    const sets = {
+      ...world.sets,
+      objects: { ...objects, flush: () => objects.flush().then(() => void order.push("flush")) },
+      archive: {
+        ...archive,
+        commit: (...args: Parameters<typeof archive.commit>) =>
+          archive.commit(...args).then(() => void order.push("commit")),
+      },
+    };
+
+    await applyWith({ ...world, sets }, () => undefined);
+
+    expect(order).toEqual(["flush", "commit"]);
+  });
+
+  it("is read from the disk's files, which a flush opens one after another", async () => {
+    const world = await prepare();
+    const { objects } = world.sets;
+    const staged = await objects.stage([Buffer.from("kept")]);
+    await staged?.keep();
+    rmSync(join(world.stateDir, "objects", staged?.digest ?? ""));
+
+    await expect(objects.flush()).rejects.toMatchObject({ code: "ENOENT" });
   });
 });
 

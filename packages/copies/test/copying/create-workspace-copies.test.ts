@@ -1,9 +1,13 @@
-import { appendFileSync, readdirSync } from "node:fs";
+import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSessionId } from "@budgie/core";
 import type { FilledEntry, WorkspaceCopy } from "@budgie/core/copies";
 import { expect, it } from "vitest";
-import { createWorkspaceCopies, type CollectChanges } from "../../src/copying/create-workspace-copies.ts";
+import {
+  createWorkspaceCopies,
+  type CollectChanges,
+  type CopiesOptions,
+} from "../../src/copying/create-workspace-copies.ts";
 import { createTree } from "../helpers/create-tree.ts";
 
 const WISHES = { files: "unignored", include: [], exclude: [] } as const;
@@ -62,14 +66,30 @@ it("A large file that changes while it is sent is sent again", async () => {
 it("Changes are collected against the directory as it was when it was copied", async () => {
   const bases: unknown[] = [];
   const { copies, copy, directory, turn } = openPlace({}, async (_, { base }) => void bases.push(base));
+  const began = Date.now();
   await copies.prepare(copy, turn);
   appendFileSync(join(directory, "a.txt"), "more");
 
   await copies.collect(copy, turn);
 
-  expect(bases).toEqual([
-    { entries: expect.arrayContaining([expect.objectContaining({ path: "a.txt", kind: "file", size: 1 })]) },
-  ]);
+  const entries = expect.arrayContaining([expect.objectContaining({ path: "a.txt", kind: "file", size: 1 })]);
+  expect(bases).toMatchObject([{ manifest: { entries }, startedMs: expect.toSatisfy((ms: number) => ms >= began) }]);
+});
+
+it("A directory is settled before it is copied, and not once more for the same copy", async () => {
+  const settled: string[] = [];
+  const directory = createTree({ "a.txt": "half of an apply" });
+  const { copies, copy, turn } = open(directory, {
+    async settle(path) {
+      settled.push(path);
+      writeFileSync(join(directory, "a.txt"), "a");
+    },
+  });
+
+  expect(await copies.prepare(copy, turn)).toMatchObject({ bytes: 1 });
+  await copies.prepare(copy, turn);
+
+  expect(settled).toEqual([directory]);
 });
 
 it("The progress is told at once", async () => {
@@ -83,10 +103,10 @@ it("The progress is told at once", async () => {
 
 function openPlace(files: Record<string, string> = {}, collect?: CollectChanges) {
   const directory = createTree({ "a.txt": "a", "b.log": "", ".gitignore": "*.log", ".git/HEAD": "", ...files });
-  return { ...open(directory, collect), directory };
+  return { ...open(directory, { collect }), directory };
 }
 
-function open(directory: string, collect?: CollectChanges) {
+function open(directory: string, hooks: Pick<CopiesOptions, "collect" | "settle"> = {}) {
   const fills: { id: string; readonly paths: readonly string[] }[] = [];
   const copy: WorkspaceCopy = {
     fillId: async () => fills.at(-1)?.id,
@@ -104,7 +124,7 @@ function open(directory: string, collect?: CollectChanges) {
     },
   };
   const folder = join(createTree({}), "bases");
-  const copies = createWorkspaceCopies({ folder, wishes: WISHES, userGit: NO_GIT, collect });
+  const copies = createWorkspaceCopies({ folder, wishes: WISHES, userGit: NO_GIT, ...hooks });
   return { copies, copy, fills, folder, turn: { sessionId: createSessionId(), runId: "1", agent: "a", directory } };
 }
 

@@ -37,8 +37,10 @@ export type World = {
   readonly sets: ChangeSets;
   readonly owner: Owner;
   readonly base: Manifest;
+  /** The time before the directory was copied */
+  readonly startedMs: number;
   /** Collects what the copy has now, which must be something. */
-  readonly collect: () => Promise<StoredSet>;
+  readonly collect: (sessionId?: string) => Promise<StoredSet>;
 };
 
 /** Creates a world whose directory has these files. */
@@ -55,6 +57,7 @@ export function createWorld(files: Readonly<Record<string, string>>, keep?: Keep
   writeFiles(directory, files);
   writeFiles(outside, { "secret.txt": "of the user\n" });
   cpSync(directory, copy, { recursive: true, verbatimSymlinks: true });
+  const startedMs = Date.now();
   const base = { entries: listTree(directory) };
   const sets = createChangeSets({ stateDir, ...(keep === undefined ? {} : { keep }) });
   onTestFinished(sets.close);
@@ -68,11 +71,12 @@ export function createWorld(files: Readonly<Record<string, string>>, keep?: Keep
     sets,
     owner,
     base,
-    async collect() {
+    startedMs,
+    async collect(sessionId = SESSION) {
       const collected = await sets.collect({
         base,
         copy: readTree(copy),
-        sessionId: SESSION,
+        sessionId,
         agent: "worker",
         directory,
       });

@@ -102,6 +102,7 @@ export function createClients(config: Options, options: ClientsOptions): (client
       tools: changeTools,
       areListed: () => areListed,
       openSets: changes.open,
+      bases: changes.bases,
       owner: process,
       fileTrust,
       isOwn: (sessionId) => own.has(sessionId),

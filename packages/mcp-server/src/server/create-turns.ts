@@ -99,7 +99,7 @@ export async function createTurns(options: Options): Promise<Turns> {
   const ledger = createBudgetLedger({ stateDir, owner });
   const budgetsOf = (agent: string, directory: string): readonly ScopedBudget[] =>
     listBudgets(config, agent, directory);
-  const changes = createChangeSetsOpener(config);
+  const changes = createChangeSetsOpener(config, owner);
   const outputFiles = createOutputFiles({ stateDir, maxAgeMs: retention.maxAgeMs });
   const nesting = findNesting(host.env, config.maxDepth);
   const findFlags = createFindKiroFlags({ runner, binary: config.kiroBinary, stateDir });

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { createWorkspaceCopies, type OpenCopies } from "@budgie/copies/copying";
+import { escapeForTerminal } from "@budgie/core/text";
 import type { ServerConfig } from "../config/server-config.ts";
 import type { Host } from "../process/host.ts";
 import type { ChangeSetsOpener } from "./change-sets-opener.ts";
@@ -12,8 +13,8 @@ type CopiesConfig = Pick<ServerConfig, "copyExclude" | "copyFiles" | "copyInclud
 /** Opens the copies of sessions' workspaces, which get what the user's git does not ignore. Their changes become change sets. */
 export function openCopies(
   { copyExclude, copyFiles, copyInclude, stateDir }: CopiesConfig,
-  { env, home }: Pick<Host, "env" | "home">,
-  changes: Pick<ChangeSetsOpener, "open">,
+  { env, home, report }: Pick<Host, "env" | "home" | "report">,
+  changes: Pick<ChangeSetsOpener, "open" | "settle">,
 ): OpenCopies {
   const folder = join(env["XDG_CONFIG_HOME"] || join(home, ".config"), "git");
   const named = env["GIT_CONFIG_GLOBAL"];
@@ -28,14 +29,18 @@ export function openCopies(
       excludes: join(folder, "ignore"),
       home,
     },
+    async settle(directory) {
+      for (const line of await changes.settle(directory)) report(escapeForTerminal(line));
+    },
     async collect(copy, { agent, base, directory, sessionId }) {
       const sets = await changes.open();
-      const stored = await sets.collect({ base, copy: copy.read(), sessionId, agent, directory });
+      const stored = await sets.collect({ base: base.manifest, copy: copy.read(), sessionId, agent, directory });
       if (stored === undefined) return undefined;
       const { countChanges } = await import("@budgie/copies/diffs");
       const { guarded, refused, ...counts } = countChanges(stored.set);
       const named = { guarded: guarded.slice(0, MOST_NAMED), notApplicable: refused.slice(0, MOST_NAMED) };
-      return { changeId: stored.id, ...counts, ...named };
+      const { reviewSet } = await import("@budgie/copies/review");
+      return { changeId: stored.id, ...counts, ...named, review: await reviewSet(stored, { sets, base }) };
     },
   });
 }

@@ -1,4 +1,4 @@
-import { applyChanges, undoChanges, type ApplyResult } from "@budgie/copies/apply";
+import { applyChanges, undoChanges, type ApplyResult, type OnConflict } from "@budgie/copies/apply";
 import { escapeUnseen } from "@budgie/copies/diffs";
 import { openUserFileTrust, type Host } from "@budgie/mcp-server";
 import type { Config } from "../../config/config.ts";
@@ -9,8 +9,8 @@ import { withChangeSets } from "./with-change-sets.ts";
 
 export type ApplyChangesOptions = {
   readonly id: string;
-  /** True to apply all but what is in conflict */
-  readonly skipConflicts: boolean;
+  /** `skip` applies all but what is in conflict, and `merge` does so once it has merged texts; by default a conflict applies nothing */
+  readonly conflicts: OnConflict;
   /** True to apply guarded paths too, which a person has to confirm */
   readonly guarded: boolean;
   readonly json: boolean;
@@ -18,7 +18,7 @@ export type ApplyChangesOptions = {
 
 /** Runs `budgie changes apply`: writes a change set into its directory. Resolves to 1 if there are conflicts. */
 export async function applyChangeSet(config: Config, options: ApplyChangesOptions, host: Host): Promise<number> {
-  const { guarded, id, json, skipConflicts } = options;
+  const { conflicts: onConflict, guarded, id, json } = options;
   if (config.apply === "person") refuseWithoutPerson(host, 'Changes are applied by a person, as "apply" says');
   if (guarded) refuseWithoutPerson(host, "Guarded paths are applied by a person");
   return withChangeSets(config, host, async (sets, owner) => {
@@ -29,7 +29,6 @@ export async function applyChangeSet(config: Config, options: ApplyChangesOption
       host.stdout.write("Apply them too? [y/N] ");
       if (!(await isYes(host))) return 1;
     }
-    const onConflict = skipConflicts ? "skip" : "stop";
     const fileTrust = openUserFileTrust(config, host);
     const result = await applyChanges({ sets, owner, fileTrust, id: changeId, onConflict, withGuarded: guarded });
     host.stdout.write(json ? stringifySafely(result) : resultText(result, "Applied"));
@@ -75,6 +74,7 @@ function resultText({ applied, conflicts, directory, refused, state }: ApplyResu
     ? `Wrote nothing into ${escapeUnseen(directory)}: the set is still ${formatState(state)}.`
     : `${verb} ${count} in ${escapeUnseen(directory)}: the set is ${formatState(state)}.`;
   const lines = [
+    ...applied.flatMap(({ merged, path }) => (merged === undefined ? [] : [`merged: ${escapeUnseen(path)}`])),
     ...conflicts.map(({ path, why }) => `conflict: ${escapeUnseen(path)}: ${why}`),
     ...refused.map(({ path, why }) => `not applied: ${escapeUnseen(path)}: ${why}`),
   ];

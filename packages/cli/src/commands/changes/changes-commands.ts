@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import type { ListChangesOptions } from "./list-changes.ts";
 import type { ShowChangesOptions } from "./show-change-set.ts";
 import type { ApplyChangesOptions } from "./apply-change-set.ts";
@@ -41,11 +41,15 @@ export function addChangesCommands(program: Command, actions: ChangesActions): v
     .command("apply")
     .argument("<change>", ID)
     .description("write a change set into its directory: all of it, or nothing if a path is in conflict")
-    .option("--skip-conflicts", "write all but what is in conflict")
+    .addOption(
+      new Option("--conflicts <how>", "skip writes all but what is in conflict, merge does so after it merged texts")
+        .choices(["stop", "skip", "merge"])
+        .default("stop"),
+    )
     .option("--guarded", "write the paths too that your machine runs or obeys, after you confirmed them")
     .option("--json", "print JSON")
-    .action((id: string, { guarded = false, json = false, skipConflicts = false }: Partial<ApplyChangesOptions>) =>
-      actions.apply({ id, guarded, json, skipConflicts }),
+    .action((id: string, { conflicts = "stop", guarded = false, json = false }: Partial<ApplyChangesOptions>) =>
+      actions.apply({ id, guarded, json, conflicts }),
     );
   changes
     .command("discard")

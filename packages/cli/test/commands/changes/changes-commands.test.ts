@@ -95,14 +95,27 @@ describe("budgie changes", () => {
     const { directory, id } = await collect(user, { "a.txt": "ONE\n", "b.txt": "two\n" });
     writeFileSync(join(directory, "a.txt"), "mine\n");
 
+    const { stdout } = await user.command(["changes", "show", id]);
+    expect(stdout).toContain("conflict   a.txt\ndrift      at least 1 of the copied paths changed in the directory\n");
     const stopped = await user.command(["changes", "apply", id]);
     expect(stopped.exitCode).toBe(1);
     expect(stopped.stdout).toMatch(/^Wrote nothing into .*\nconflict: a.txt: it changed/);
     expect(existsSync(join(directory, "b.txt"))).toBe(false);
 
-    const skipped = await user.command(["changes", "apply", id, "--skip-conflicts", "--json"]);
+    const skipped = await user.command(["changes", "apply", id, "--conflicts", "skip", "--json"]);
     expect(JSON.parse(skipped.stdout)).toMatchObject({ state: "partly", conflicts: [{ path: "a.txt" }] });
     expect(existsSync(join(directory, "b.txt"))).toBe(true);
+  });
+
+  it("merges texts on request, and names them", async () => {
+    await using user = await createBudgieUser();
+    const { directory, id } = await collect(user, { "a.txt": "zero\none\n" });
+    writeFileSync(join(directory, "a.txt"), "one\ntwo\n");
+
+    const merged = await user.command(["changes", "apply", id, "--conflicts", "merge"]);
+
+    expect(merged).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("\nmerged: a.txt\n") });
+    expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("zero\none\ntwo\n");
   });
 
   it("leaves guarded paths, and with `apply: person` all, to a person at a terminal", async () => {

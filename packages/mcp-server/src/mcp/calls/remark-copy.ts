@@ -1,5 +1,5 @@
 import type { FailureReport } from "@budgie/core";
-import type { CopyChanges } from "@budgie/core/errors";
+import type { ChangesReview, CopyChanges, NamedPaths } from "@budgie/core/errors";
 import { listLacks } from "@budgie/core/turn";
 
 /** Returns sentences about the copy that an agent worked on: its changes, and what it lacks. */
@@ -9,6 +9,7 @@ export function remarkCopy(copy: FailureReport["copy"]): readonly string[] {
   const worked = "It worked on a copy: the directory itself is as it was.";
   return [
     ...(changes === undefined ? [worked] : [`${worked} ${formatChanges(changes)}`]),
+    ...(changes?.review === undefined ? [] : remarkReview(changes.review)),
     ...listLacks(copy).map((lack) => `The copy: ${lack}`),
   ];
 }
@@ -20,6 +21,27 @@ function formatChanges({ added, changeId, changed, guarded, notApplicable, remov
   const held = guarded.length === 0 ? "" : ` Only the user applies ${formatNames(guarded)}.`;
   const not = notApplicable.length === 0 ? "" : ` These cannot be applied: ${formatNames(notApplicable)}.`;
   return `Its changes wait as changeId "${changeId}": ${counts.join(", ") || "none that can be applied"}.${held}${not}`;
+}
+
+/** Returns sentences about what to know before changes are applied to a directory. */
+export function remarkReview({ conflicts, drift, overlaps, problem }: ChangesReview): readonly string[] {
+  const unsure = drift.isWhole ? "" : "at least ";
+  return [
+    ...(problem === undefined ? [] : [problem]),
+    ...(conflicts.count === 0 ? [] : [`In conflict with the directory as it is now: ${formatPaths(conflicts)}.`]),
+    ...(drift.count === 0
+      ? []
+      : [`In the directory ${unsure}${drift.count} of the copied paths changed since: ${formatPaths(drift)}.`]),
+    ...overlaps.map(
+      ({ changeId, count }) =>
+        `The change set ${changeId.slice(0, 8)}, which waits too, changes ${count} of the same paths.`,
+    ),
+  ];
+}
+
+function formatPaths({ count, paths }: NamedPaths): string {
+  const more = count > paths.length ? `, and ${count - paths.length} more` : "";
+  return `${formatNames(paths)}${more}`;
 }
 
 /** Returns names that an agent chose, in quotes if one could be taken for more than a name. */

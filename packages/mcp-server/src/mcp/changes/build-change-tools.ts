@@ -33,9 +33,12 @@ export const applyInput = z.strictObject({
     .string("a text")
     .describe("The reviewToken that stands on the last page of changes for this changeId."),
   onConflict: z
-    .enum(["stop", "skip"], '"stop" or "skip"')
+    .enum(["stop", "skip", "merge"], '"stop", "skip" or "merge"')
     .optional()
-    .describe('"skip" applies all but the files in conflict. Leave it out to apply nothing if there is a conflict.'),
+    .describe(
+      '"skip" applies all but the files in conflict; "merge" does so too, once it has merged texts of which both sides changed ' +
+        "lines far from each other. Leave it out to apply nothing if there is a conflict.",
+    ),
 });
 
 /** The input of `discard_changes`. */

@@ -1,7 +1,9 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import type { ChangesReview } from "@budgie/core/errors";
 import { countChanges, escapeUnseen, formatCounts, type ShownChanges } from "@budgie/copies/diffs";
 import type { ApplyResult } from "@budgie/copies/apply";
 import { isOpen, type StoredSet } from "@budgie/copies/sets";
+import { remarkReview } from "../calls/remark-copy.ts";
 
 const MOST_NAMED = 20;
 
@@ -19,19 +21,18 @@ type Page = {
   readonly shown: ShownChanges;
   /** From 1 on */
   readonly page: number;
-  /** All sets of the client */
-  readonly others: readonly StoredSet[];
+  /** The directory as it is now; of a set that waits */
+  readonly review: ChangesReview | undefined;
 };
 
 /** Returns a page of a set's diff between budgie's own texts. The last page has the token that `apply_changes` asks for. */
-export function toPageResult(stored: StoredSet, { others, page, shown }: Page): CallToolResult {
+export function toPageResult(stored: StoredSet, { page, review, shown }: Page): CallToolResult {
   const { isWhole, pages } = shown;
   const isLast = page === pages.length;
   const token = isLast && isWhole && isOpen(stored) ? { reviewToken: stored.token } : {};
-  const overlaps = listOverlaps(stored, others);
   return {
     content: [
-      { type: "text", text: formatHead(stored, overlaps) },
+      { type: "text", text: formatHead(stored, review) },
       { type: "text", text: pages[page - 1] ?? "" },
       { type: "text", text: formatEnd(stored, { page, shown }) },
     ],
@@ -39,7 +40,7 @@ export function toPageResult(stored: StoredSet, { others, page, shown }: Page): 
       ...toFacts(stored),
       page,
       pages: pages.length,
-      ...(overlaps.length === 0 ? {} : { overlaps }),
+      ...(review === undefined ? {} : { review }),
       ...token,
     },
   };
@@ -60,13 +61,13 @@ function toFacts({ agent, createdMs, directory, id, sessionId, set, state }: Sto
   };
 }
 
-function formatHead({ directory, id, set, state }: StoredSet, overlaps: readonly string[]): string {
+function formatHead({ directory, id, set, state }: StoredSet, review: ChangesReview | undefined): string {
   const { gitPaths, omitted } = set;
   return [
     `[budgie: change set ${id}, ${state}: ${formatCounts(countChanges(set))}, in ${escapeUnseen(directory)}.`,
     ...(gitPaths === 0 ? [] : [`${gitPaths} new paths of git's own folders are never applied.`]),
     ...(omitted === 0 ? [] : [`${omitted} more changes are too many to be kept or applied.`]),
-    ...overlaps.map((other) => `The change set ${other} has some of the same paths.`),
+    ...(review === undefined ? [] : remarkReview(review)),
     "What follows is the agent's.]",
   ].join(" ");
 }
@@ -81,24 +82,16 @@ function formatEnd(stored: StoredSet, { page, shown }: Pick<Page, "page" | "show
   return isOpen(stored) ? `${end} reviewToken: ${stored.token}]` : `${end} The set is ${stored.state}.]`;
 }
 
-/** Lists the ids of other sets that change some of the same paths of the directory. */
-function listOverlaps(stored: StoredSet, others: readonly StoredSet[]): readonly string[] {
-  const paths = new Set(stored.set.changes.map(({ path }) => path));
-  const overlapping = others.filter(
-    ({ id, root, set, state }) =>
-      isOpen({ state }) && id !== stored.id && root === stored.root && set.changes.some(({ path }) => paths.has(path)),
-  );
-  return overlapping.map(({ id }) => id);
-}
-
 /** Returns the result of an apply. One that wrote nothing because of conflicts is an error. */
 export function toAppliedResult(result: ApplyResult): CallToolResult {
   const { applied, conflicts, directory, heldBack, id, refused, state } = result;
   const isStopped = applied.length === 0 && conflicts.length > 0;
+  const merged = applied.flatMap((each) => (each.merged === undefined ? [] : [each.path]));
   const lines = [
     isStopped
       ? `Nothing was written: the set is still ${formatState(state)}.`
       : `${applied.length} paths have the agent's changes in ${escapeUnseen(directory)}: the set is ${formatState(state)}.`,
+    ...namePaths("Merged with the directory's own changes", merged.map(escapeUnseen)),
     ...namePaths(
       "In conflict",
       conflicts.map(({ path, why }) => `${escapeUnseen(path)} (${why})`),
@@ -119,6 +112,7 @@ export function toAppliedResult(result: ApplyResult): CallToolResult {
       changeId: id,
       state,
       applied: applied.length,
+      merged: merged.slice(0, MOST_NAMED).map(escapeUnseen),
       conflicts: conflicts.slice(0, MOST_NAMED).map(({ path, why }) => ({ path: escapeUnseen(path), why })),
       heldBack: heldBack.slice(0, MOST_NAMED).map(escapeUnseen),
     },

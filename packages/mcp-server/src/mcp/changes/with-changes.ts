@@ -1,7 +1,9 @@
 import { timingSafeEqual } from "node:crypto";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { BudgieError, type Owner } from "@budgie/core";
+import type { ChangesReview } from "@budgie/core/errors";
 import type { FileTrust } from "@budgie/core/policy";
+import type { BaseFiles } from "@budgie/copies/copying";
 import type { ShownChanges } from "@budgie/copies/diffs";
 import type { ChangeSets, StoredSet } from "@budgie/copies/sets";
 import type { ClientTools } from "../calls/client-tools.ts";
@@ -15,6 +17,8 @@ export type ChangesOptions = {
   /** Returns true if clients are told of the tools; calls work at any time */
   readonly areListed: () => boolean;
   readonly openSets: () => Promise<ChangeSets>;
+  /** The directories as they were copied */
+  readonly bases: Pick<BaseFiles, "load">;
   readonly owner: Owner;
   /** Remembers the directories that get an agent's changes */
   readonly fileTrust: Pick<FileTrust, "note">;
@@ -24,7 +28,7 @@ export type ChangesOptions = {
 
 /** Wraps a client's tools: adds those for the changes of its own sessions. To another client's tools these do not exist. */
 export function withChanges(clientTools: ClientTools, options: ChangesOptions): ClientTools {
-  const { areListed, fileTrust, isOwn, openSets, owner, tools } = options;
+  const { areListed, bases, fileTrust, isOwn, openSets, owner, tools } = options;
   let last: { readonly id: string; readonly shown: ShownChanges } | undefined;
 
   async function listOwn(): Promise<readonly StoredSet[]> {
@@ -41,7 +45,15 @@ export function withChanges(clientTools: ClientTools, options: ChangesOptions): 
     if (page > shown.pages.length) {
       throw new BudgieError("INPUT_INVALID", `There is no page ${page}: the change set has ${shown.pages.length}.`);
     }
-    return toPageResult(stored, { shown, page, others: own });
+    return toPageResult(stored, { shown, page, review: await review(stored, own) });
+  }
+
+  /** Compares a set that waits with its directory as it is now. Only the client's own sets are named. */
+  async function review(stored: StoredSet, others: readonly StoredSet[]): Promise<ChangesReview | undefined> {
+    if (stored.state !== "pending" && stored.state !== "partly") return undefined;
+    const { reviewSet } = await import("@budgie/copies/review");
+    const base = await bases.load(stored.sessionId);
+    return reviewSet(stored, { sets: await openSets(), base, others });
   }
 
   /** Renders a set once for all of its pages, so that they belong together. */

@@ -123,6 +123,8 @@ const changeSet = {
   notApplicable: z.array(z.string()).describe("Paths that cannot be applied"),
 };
 
+const namedPaths = z.looseObject({ count: z.number(), paths: z.array(z.string()) });
+
 /** The output of `changes`: all change sets, or a page of one. */
 export const changesOutput = z.looseObject({
   ...failure,
@@ -130,7 +132,16 @@ export const changesOutput = z.looseObject({
   ...changeSet,
   page: z.number(),
   pages: z.number(),
-  overlaps: z.array(z.string()).describe("Other change sets with some of the same paths"),
+  review: z
+    .looseObject({
+      conflicts: namedPaths.describe("Paths that the directory has in another version than the copy was made from"),
+      drift: namedPaths.describe("Copied paths that changed in the directory since"),
+      overlaps: z
+        .array(z.looseObject({ changeId: z.string(), count: z.number() }))
+        .describe("Other change sets that wait, with the number of paths that both change"),
+    })
+    .optional()
+    .describe("The directory as it is now; missing if the set does not wait"),
   reviewToken: z.string().describe("What apply_changes takes; on the last page alone"),
 });
 
@@ -140,6 +151,7 @@ export const appliedOutput = z.looseObject({
   changeId: z.string(),
   state: z.string().describe("The state of the change set now"),
   applied: z.number().describe("The number of paths that have the agent's changes now"),
+  merged: z.array(z.string()).describe("Those of them that have the directory's own changes too"),
   conflicts: z
     .array(z.looseObject({ path: z.string(), why: z.string() }))
     .describe("Paths that changed in the directory"),

@@ -15,6 +15,8 @@ import { withChanges } from "../../../src/mcp/changes/with-changes.ts";
 const MINE = "7b6c3f0e-4a1f-4f0c-9c53-5f6b8f1a2d3e";
 const OTHERS = "11111111-4a1f-4f0c-9c53-5f6b8f1a2d3e";
 
+const REPORT = { entries: 1, bytes: 4, leftOut: [], notes: [] };
+
 const NAMING = { tools: "agents", toolNames: "dotted", toolPrefix: "b." } as const;
 
 type Call = (name: string, input?: unknown) => Promise<CallToolResult>;
@@ -46,6 +48,7 @@ function createClient({
     tools: buildChangeTools({ ...NAMING, apply }),
     areListed: () => areListed,
     openSets: async () => sets,
+    bases: { load: async () => ({ fillId: "1", directory, report: REPORT, manifest: base, startedMs: 0 }) },
     owner,
     fileTrust: trust,
     isOwn: (sessionId) => sessionId === MINE,
@@ -148,6 +151,39 @@ describe("the tools for changes", () => {
     expect(await call("changes", { changeId })).toMatchObject(refused("None of your sessions"));
     expect(await call("discard_changes", { changeId })).toMatchObject(refused("None of your sessions"));
     expect(await call("apply_changes", { changeId, reviewToken: "x" })).toMatchObject(refused("None of your sessions"));
+  });
+
+  it("tell what changed in the directory, and of the client's other sets, before they apply", async () => {
+    const { call, collect, directory } = createClient();
+    await collect(OTHERS, { "a.txt": "UNO\n" });
+    const changeId = await collect(MINE, { "a.txt": "ONE\n" });
+    writeFileSync(join(directory, "a.txt"), "mine\n");
+
+    const { content, structuredContent } = await call("changes", { changeId });
+
+    const paths = { count: 1, paths: ["a.txt"] };
+    expect(structuredContent?.["review"]).toEqual({
+      conflicts: paths,
+      drift: { ...paths, isWhole: true },
+      overlaps: [],
+    });
+    expect(JSON.stringify(content[0])).toContain("In conflict with the directory as it is now: a.txt.");
+    await call("discard_changes", { changeId });
+    expect((await call("changes", { changeId })).structuredContent).not.toHaveProperty("review");
+  });
+
+  it("merge texts on request alone, and name them", async () => {
+    const { call, collect, directory } = createClient();
+    const changeId = await collect(MINE, { "a.txt": "zero\none\n" });
+    const reviewToken = await readAll(call, changeId);
+    writeFileSync(join(directory, "a.txt"), "one\ntwo\n");
+
+    expect(await call("apply_changes", { changeId, reviewToken })).toMatchObject({ isError: true });
+    const { content, structuredContent } = await call("apply_changes", { changeId, reviewToken, onConflict: "merge" });
+
+    expect(structuredContent).toMatchObject({ state: "applied", applied: 1, merged: ["a.txt"], conflicts: [] });
+    expect(JSON.stringify(content)).toContain("Merged with the directory's own changes: a.txt");
+    expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("zero\none\ntwo\n");
   });
 
   it("report a conflict as an error that wrote nothing, and what else a set can be", async () => {

@@ -1,0 +1,105 @@
+import { lstatSync, readlinkSync, type Stats } from "node:fs";
+import { setImmediate as letOthersWork } from "node:timers/promises";
+import type { TreeEntry } from "@budgie/core/copies";
+import { isGitName } from "@budgie/core/guard";
+import { pathIn, type FolderHandle } from "@budgie/core/walk";
+import type { Base } from "../copying/base-files.ts";
+import type { HostFolder } from "../host/host-folder.ts";
+import { readHostEntry } from "../host/read-host-entry.ts";
+
+/** The paths of a directory that changed since a copy of it was made. New ones are not looked for. */
+export type Drift = {
+  readonly paths: readonly string[];
+  /** False if time or bytes were over before all were compared */
+  readonly isWhole: boolean;
+};
+
+/** The limits of a comparison: a result waits for it. */
+export type DriftBounds = { readonly timeMs: number; readonly bytes: number };
+
+const DRIFT_BOUNDS: DriftBounds = { timeMs: 2000, bytes: 64 * 1024 * 1024 };
+
+/**
+ * Compares a directory with a base by what lstat says of each file. A file of the same size is read if it was touched since, as far as the
+ * bytes allow.
+ */
+export async function findDrift(
+  host: HostFolder,
+  { manifest, startedMs = 0 }: Pick<Base, "manifest" | "startedMs">,
+  bounds = DRIFT_BOUNDS,
+): Promise<Drift> {
+  const paths: string[] = [];
+  const left = { bytes: bounds.bytes };
+  const endsAt = performance.now() + bounds.timeMs;
+  let isWhole = true;
+  for (const [folder, entries] of groupByFolder(manifest.entries)) {
+    const batches = toBatches(entries);
+    for (const batch of batches) {
+      if (performance.now() > endsAt) return { paths, isWhole: false };
+      await letOthersWork();
+      const found = await host
+        .at(`${folder}.`, (place) => compareAll(place.folder, batch, { startedMs, left }))
+        // A folder that is missing, or a symlink now, has none of them.
+        .catch(() => batch.map(({ path }) => ({ path, isKnown: true })));
+      paths.push(...found.flatMap(({ isKnown, path }) => (isKnown ? [path] : [])));
+      isWhole &&= found.every(({ isKnown }) => isKnown);
+    }
+  }
+  return { paths, isWhole };
+}
+
+/** Groups entries by the path of their folder, which ends in a slash unless it is empty. Git's own are left out, as in change sets. */
+function groupByFolder(entries: readonly TreeEntry[]): ReadonlyMap<string, readonly TreeEntry[]> {
+  const folders = new Map<string, TreeEntry[]>();
+  for (const entry of entries) {
+    const folder = entry.path.slice(0, entry.path.lastIndexOf("/") + 1);
+    if (entry.path.split("/").some(isGitName)) continue;
+    const known = folders.get(folder);
+    if (known === undefined) folders.set(folder, [entry]);
+    else known.push(entry);
+  }
+  return folders;
+}
+
+const BATCH = 500;
+
+function toBatches(entries: readonly TreeEntry[]): readonly (readonly TreeEntry[])[] {
+  const count = Math.ceil(entries.length / BATCH);
+  return Array.from({ length: count }, (_, index) => entries.slice(index * BATCH, (index + 1) * BATCH));
+}
+
+type Comparing = { readonly startedMs: number; readonly left: { bytes: number } };
+type Drifted = { readonly path: string; /** False if the file was not read */ readonly isKnown: boolean };
+
+async function compareAll(
+  folder: FolderHandle,
+  entries: readonly TreeEntry[],
+  { left, startedMs }: Comparing,
+): Promise<readonly Drifted[]> {
+  const drifted: Drifted[] = [];
+  for (const entry of entries) {
+    const path = pathIn(folder, Buffer.from(entry.path.slice(entry.path.lastIndexOf("/") + 1)));
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    if (found === undefined || !hasFacts(entry, found, path)) drifted.push({ path: entry.path, isKnown: true });
+    else if (entry.kind === "file" && found.ctimeMs >= startedMs - CLOCK_MS) {
+      left.bytes -= entry.size;
+      const isRead = left.bytes >= 0;
+      if (!isRead || !(await hasContent(entry.digest, path))) drifted.push({ path: entry.path, isKnown: isRead });
+    }
+  }
+  return drifted;
+}
+
+// The kernel's times of files are a little older than the clock.
+const CLOCK_MS = 1000;
+
+function hasFacts(entry: TreeEntry, found: Stats, path: Buffer): boolean {
+  if (entry.kind === "folder") return found.isDirectory();
+  if (entry.kind === "link") return found.isSymbolicLink() && readlinkSync(path, "utf8") === entry.target;
+  return found.isFile() && found.size === entry.size && ((found.mode & 0o111) !== 0) === ((entry.mode & 0o111) !== 0);
+}
+
+async function hasContent(digest: string, path: Buffer): Promise<boolean> {
+  const found = await readHostEntry(path, () => true);
+  return found.kind === "file" && found.digest === digest;
+}

@@ -1,0 +1,43 @@
+import { BudgieError } from "@budgie/core";
+import type { ChangesReview, NamedPaths } from "@budgie/core/errors";
+import { listChanges, withDirectory } from "../apply/apply-changes.ts";
+import { planApply } from "../apply/plan-apply.ts";
+import type { Base } from "../copying/base-files.ts";
+import { escapeUnseen } from "../diffs/escape-bytes.ts";
+import type { ChangeSets, StoredSet } from "../sets/change-sets.ts";
+import { findDrift } from "./find-drift.ts";
+import { findOverlaps } from "./find-overlaps.ts";
+
+export type ReviewOptions = {
+  readonly sets: ChangeSets;
+  /** The directory as it was copied; without it only the set's own paths are compared */
+  readonly base?: Pick<Base, "manifest" | "startedMs"> | undefined;
+  /** The sets that may be named; default all */
+  readonly others?: readonly StoredSet[] | undefined;
+};
+
+const MOST_NAMED = 20;
+
+/** Compares a set that waits with its directory as it is now. Writes nothing. */
+export async function reviewSet(stored: StoredSet, { base, others, sets }: ReviewOptions): Promise<ChangesReview> {
+  const overlaps = findOverlaps(stored, others ?? (await sets.list())).slice(0, MOST_NAMED);
+  try {
+    return await withDirectory(stored, sets, async (host) => {
+      const { conflicts } = await planApply(host, listChanges(stored), { withGuarded: true });
+      const own = conflicts.map(({ path }) => path);
+      if (base === undefined) return { conflicts: toNamed(own), drift: { ...toNamed(own), isWhole: false }, overlaps };
+      const manifest = await sets.advance(stored.sessionId, base.manifest);
+      const { isWhole, paths } = await findDrift(host, { ...base, manifest });
+      return { conflicts: toNamed(own), drift: { ...toNamed(paths), isWhole }, overlaps };
+    });
+  } catch (error) {
+    if (!(error instanceof BudgieError)) throw error;
+    return { conflicts: NONE, drift: { ...NONE, isWhole: false }, overlaps, problem: escapeUnseen(error.message) };
+  }
+}
+
+const NONE: NamedPaths = { count: 0, paths: [] };
+
+function toNamed(paths: readonly string[]): NamedPaths {
+  return { count: paths.length, paths: paths.slice(0, MOST_NAMED).map(escapeUnseen) };
+}
