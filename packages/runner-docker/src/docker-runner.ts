@@ -54,6 +54,8 @@ export type DockerRunnerOptions = {
   readonly runtime?: string | undefined;
   /** Protections that the engine may lack; default none */
   readonly acceptWeaker?: readonly Weaker[] | undefined;
+  /** True if an engine elsewhere may get copies of this machine's files; default false */
+  readonly allowRemoteCopy?: boolean | undefined;
   /** A file of the host with the certificates that sandboxes trust in place of the image's */
   readonly caFile?: string | undefined;
   /** URL of the proxy through which the host reaches the internet */
@@ -220,6 +222,7 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     idleContainers,
     visibility: createProcAccess({ engine, runtime: options.runtime, idleContainers, openRoot }),
     sharedFiles: createSharedFiles({ engine, image, owner: options.owner, scratchDir }),
+    allowsRemoteCopy: options.allowRemoteCopy === true,
     openRoot,
     caFile: options.caFile,
     scratchDir,

@@ -17,7 +17,7 @@ import { createHomeArchive } from "./container-files/create-home-archive.ts";
 import { createHomeFiles } from "./container-files/home-files.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
 import { findLoginNeed } from "./session/find-login-need.ts";
-import { createSessionCopy, mayCopy } from "./session/session-copy.ts";
+import { createSessionCopy, offerCopy } from "./session/session-copy.ts";
 import { createSessionServices } from "./session/session-services.ts";
 import {
   createHome,
@@ -28,6 +28,7 @@ import {
   type HomeOrigin,
 } from "./session/session-volumes.ts";
 import { withRunningContainer } from "./session/with-running-container.ts";
+import { createMountSender } from "./turn/create-mount-sender.ts";
 import { planSandbox, type SandboxRequest } from "./turn/plan-sandbox.ts";
 import { createRunningProcesses, toProcessKey } from "./turn/running-processes.ts";
 import { launchAhead, startProcess, type DockerStandby } from "./turn/start-process.ts";
@@ -84,6 +85,7 @@ export async function createDockerSession(
     session: id,
     volumes,
     decideVisibility: () => visibility.decide(sessionContainer),
+    sendMounts: createMountSender(context.engine, volumes.auth, archive),
     async checkMountPoints(paths: readonly string[]): Promise<void> {
       if (visited) await archive.checkMountPoints(paths);
     },
@@ -218,7 +220,7 @@ export async function createDockerSession(
     },
     readFile: (path) => translate(files.read(path)),
     appendFile: (path, text) => translate(files.append(path, text)),
-    ...(mayCopy(context.engine) ? { copy: () => copy } : {}),
+    ...offerCopy(context, copy),
     warmUp: () => translate(warmUp()),
     remove: () => translate(remove()),
     suspend: (signal) => translate(suspend(signal)),

@@ -22,6 +22,7 @@ import {
 } from "@budgie/mcp-server";
 import { configError } from "../options/config-error.ts";
 import { formatOptionName } from "../options/format-option-name.ts";
+import { isEngineElsewhere } from "@budgie/runner-docker/is-engine-elsewhere";
 import { buildPolicies, type PolicyOptions } from "./build-policies.ts";
 import { buildWorkspaces } from "./build-workspaces.ts";
 import { parseTimes, type TimeKey, type Times } from "./parse-times.ts";
@@ -83,7 +84,8 @@ export function parseSource(source: Source, host: Host): Config {
   const { heartbeat, keepChanges, keepRuns, maxRunsBytes, sessionTtl, ...others } = rest;
   const { env, softDeadline, sweepEvery, warmIdle, ...options } = others;
   const times = { heartbeat, keepChanges, keepRuns, maxRunsBytes, sessionTtl, softDeadline, sweepEvery, warmIdle };
-  const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace };
+  const access = { workspace: chooseWorkspace({ sandbox: options.sandbox, workspace }, source, host) };
+  const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, ...access };
   const promptsDir = resolvePath(options.promptsDir, host);
   const findFile = (key: "caFile" | "contextSummaryPrompt" | "systemPrompt"): string | undefined =>
     findExistingFile(options[key], toName(key), host);
@@ -169,6 +171,13 @@ function chooseProtocol(
     "CONFIG_INVALID",
     `Expected ${toName("protocol")} to be "acp" or left out, got "cli": ${toName("kiroHarness")} is "v3", which needs ACP.`,
   );
+}
+
+type Wish = Pick<z.infer<typeof configSchema>, "sandbox" | "workspace">;
+
+/** Returns the access to directories: unless the user chose one, agents on an engine elsewhere work on copies. */
+function chooseWorkspace({ sandbox, workspace }: Wish, { given }: Source, { env, home }: Host): Wish["workspace"] {
+  return sandbox && given.workspace === undefined && isEngineElsewhere(env, home) ? "copy" : workspace;
 }
 
 type Merged = Pick<

@@ -71,6 +71,10 @@ export const isolationOptions = {
       repeatable: "list",
       visibility: "file",
     }),
+    allowRemoteCopy: option(SWITCH.default(false), {
+      help: "let an engine elsewhere (ssh://, tcp://) get copies of directories, with the agents and files that a sandbox is shown",
+      visibility: "file",
+    }),
     protectExecutablePaths: option(SWITCH.default(false), {
       help: "with --sandbox: what the host runs by itself, such as git hooks, is read-only where it exists",
     }),

@@ -33,6 +33,7 @@ it("parseConfig has the first budgie's defaults", () => {
     copyFiles: "unignored",
     copyInclude: [],
     copyExclude: [],
+    allowRemoteCopy: false,
     workspaces: [],
     apply: "caller",
     keepChangesMs: 604_800_000,

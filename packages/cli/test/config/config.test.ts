@@ -146,6 +146,20 @@ describe("parseConfig", () => {
   });
 });
 
+describe("the access to directories", () => {
+  const there = { ...host, env: { DOCKER_HOST: "ssh://me@there" } };
+
+  it.each([
+    [{ sandbox: true }, there, "copy"],
+    [{ sandbox: true, workspace: "rw" }, there, "rw"],
+    [{ sandbox: true }, { ...host, env: { DOCKER_HOST: "unix:///run/docker.sock" } }, "rw"],
+    [{ sandbox: true }, { ...host, env: { DOCKER_HOST: "no address" } }, "rw"],
+    [{}, there, "rw"],
+  ])("of %j at %o is %s", (values, at, workspace) => {
+    expect(parseConfig(values, at).policies.ceiling.workspace).toBe(workspace);
+  });
+});
+
 describe("the command of notify", () => {
   const place = { file: "/here/budgie.json", home: "/home/me" };
 

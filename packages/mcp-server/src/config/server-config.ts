@@ -53,6 +53,8 @@ export type ServerConfig = NamingOptions &
     readonly copyFiles: CopyWishes["files"];
     readonly copyInclude: CopyWishes["include"];
     readonly copyExclude: CopyWishes["exclude"];
+    /** True if copies may go to an engine elsewhere */
+    readonly allowRemoteCopy: boolean;
     /** Empty allows every directory */
     readonly allowRoot: readonly string[];
 

@@ -13,6 +13,7 @@ export async function createRunner(config: ServerConfig, host: Host, owner: Owne
   const {
     acceptWeaker,
     ahead,
+    allowRemoteCopy,
     caFile,
     credentials,
     kiroBinary: program,
@@ -31,7 +32,7 @@ export async function createRunner(config: ServerConfig, host: Host, owner: Owne
     const network = { caFile, upstreamProxy } satisfies Partial<DockerRunnerOptions>;
     const login = createKiroLogin({ dataDir: kiroDataDir, credentials });
     const place = { image, program, owner, stateDir, home, hostEnv };
-    return createDockerRunner({ ...place, acceptWeaker, login, runtime, ...network, ...times, ahead });
+    return createDockerRunner({ ...place, acceptWeaker, allowRemoteCopy, login, runtime, ...network, ...times, ahead });
   }
   const { createLocalRunner, pickHostEnvironment } = await import("@budgie/runner-local");
   // Over HTTP, no client starts budgie.

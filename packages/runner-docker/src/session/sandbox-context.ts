@@ -37,6 +37,8 @@ export type SandboxContext = {
   readonly idleContainers: IdleContainers;
   readonly visibility: ProcAccess;
   readonly sharedFiles: SharedFiles;
+  /** True if copies of this machine's files may go to an engine elsewhere */
+  readonly allowsRemoteCopy: boolean;
   /** Default: an inspection through `/proc` */
   readonly openRoot: OpenRoot | undefined;
   /** A file of certificates that sandboxes trust */

@@ -1,14 +1,13 @@
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 import type Docker from "dockerode";
-import { BudgieError, type Command, type SessionId, type StartOptions } from "@budgie/core";
+import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
 import type { FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies";
 import { DEFAULT_ACCESS, splitHidden, usesCopy } from "@budgie/core/policy";
 import type { Standby, StandbyPlace } from "@budgie/core/standby";
 import { volumeMount, type CopyCover, type Volume } from "@budgie/sandbox/mounts";
 import { packCopy } from "../container-files/pack-copy.ts";
 import { readFirst, unpackCopy } from "../container-files/unpack-copy.ts";
-import type { Engine } from "../engine/engine.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { findOwn, isPlainVolume } from "../engine/find-own.ts";
 import { removeContainer } from "../engine/remove-container.ts";
@@ -44,10 +43,26 @@ const FOLDER = "/workspace";
 const FILL_LABEL = "dev.budgie.fill";
 const FILL_LIMIT_MS = 30 * 60_000;
 
-/** Returns true if an engine can have copies: not on another machine, to which nobody asked budgie to send files, and not Podman. */
-export function mayCopy({ endpoint, name }: Pick<Engine, "endpoint" | "name">): boolean {
+/**
+ * Returns the access to a session's copy, or nothing for Podman. The access throws `CONFIG_INVALID` for an engine elsewhere, unless the user
+ * said that it may get copies.
+ */
+export function offerCopy(
+  { allowsRemoteCopy, engine: { endpoint, name } }: Pick<SandboxContext, "allowsRemoteCopy" | "engine">,
+  copy: WorkspaceCopy,
+): Pick<RunnerSession, "copy"> {
   // Podman tells of a symlink's target instead of the symlink, so that a planted one would not be seen.
-  return name !== "Podman" && "socketPath" in endpoint.address;
+  if (name === "Podman") return {};
+  if ("socketPath" in endpoint.address || allowsRemoteCopy) return { copy: () => copy };
+  return {
+    copy() {
+      throw new BudgieError(
+        "CONFIG_INVALID",
+        `A copy of the directory would go to the engine at ${endpoint.url}. If its machine may have your files, put "allowRemoteCopy": true into ` +
+          `budgie's configuration file. If it sees this machine's files at the same paths, "workspace": "rw" needs no copy.`,
+      );
+    },
+  };
 }
 
 /** Opens a session's copy: a volume, which a container mounts that never runs. Neither exists before the first fill. */

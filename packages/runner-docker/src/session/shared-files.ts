@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { BudgieError, createSessionId, type Owner } from "@budgie/core";
+import { usesCopy, type Access } from "@budgie/core/policy";
 import { createContainer } from "../engine/create-container.ts";
 import type { Engine } from "../engine/engine.ts";
 import { removeContainer } from "../engine/remove-container.ts";
@@ -13,8 +14,10 @@ import { toIdleContainer } from "../sandbox/container-options.ts";
 
 /** The decision whether an engine sees this machine's files, of which sandboxes mount some. */
 export type SharedFiles = {
-  /** Decides once. Throws `WORKSPACE_INVALID` for an engine that does not see them */
-  check(): Promise<void>;
+  /**
+   * Decides once: resolves to true if the engine sees them. If not, throws `WORKSPACE_INVALID` for a process that does not work on a copy
+   */
+  check(workspace: Access["workspace"]): Promise<boolean>;
 };
 
 type SharedFilesParts = {
@@ -29,18 +32,21 @@ type SharedFilesParts = {
  * another directory. Only one that sees this machine's files finds a folder whose name nobody can guess.
  */
 export function createSharedFiles(parts: SharedFilesParts): SharedFiles {
-  let deciding: Promise<void> | undefined;
-  async function check(): Promise<void> {
-    if ("socketPath" in parts.engine.endpoint.address) return;
+  let deciding: Promise<unknown> | undefined;
+  async function check(workspace: Access["workspace"]): Promise<boolean> {
+    if ("socketPath" in parts.engine.endpoint.address) return true;
     deciding ??= mountNewFolder(parts);
     // After an error, the next turn decides again.
     deciding.catch(() => (deciding = undefined));
-    await deciding;
+    const refusal = await deciding;
+    if (refusal !== undefined && !usesCopy(workspace)) throw elsewhereError(parts.engine, refusal);
+    return refusal === undefined;
   }
   return { check };
 }
 
-async function mountNewFolder({ engine, image, owner, scratchDir }: SharedFilesParts): Promise<void> {
+/** Resolves to the engine's reason if it does not find a new folder. */
+async function mountNewFolder({ engine, image, owner, scratchDir }: SharedFilesParts): Promise<unknown> {
   const source = join(scratchDir, `shared-${randomUUID()}`);
   await mkdir(source, { recursive: true, mode: 0o700 });
   try {
@@ -54,10 +60,11 @@ async function mountNewFolder({ engine, image, owner, scratchDir }: SharedFilesP
     } finally {
       await removeContainer(container);
     }
+    return undefined;
   } catch (error) {
     const translated = toBudgieError(error, image.name);
-    const isElsewhere = translated instanceof BudgieError && translated.code === "WORKSPACE_INVALID";
-    throw isElsewhere ? elsewhereError(engine, error) : translated;
+    if (translated instanceof BudgieError && translated.code === "WORKSPACE_INVALID") return error;
+    throw translated;
   } finally {
     await rm(source, { recursive: true, force: true });
   }
@@ -67,7 +74,8 @@ function elsewhereError({ endpoint }: Engine, cause: unknown): BudgieError {
   return new BudgieError(
     "WORKSPACE_INVALID",
     `The engine at ${endpoint.url} does not see this machine's directories, so no agent can work there in one. ` +
-      `Use an engine on this machine, or one that sees the same files at the same paths.`,
+      `Have agents work on copies: take out "workspace" or make it "copy", and put "allowRemoteCopy": true into budgie's configuration file. ` +
+      `Or use an engine on this machine, or one that sees the same files at the same paths.`,
     { cause },
   );
 }

@@ -3,7 +3,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContainerCreateOptions } from "dockerode";
 import type { Command, SessionId, StartOptions } from "@budgie/core";
-import type { CacheTool, Limits } from "@budgie/core/policy";
+import { DEFAULT_ACCESS, type CacheTool, type Limits } from "@budgie/core/policy";
 import type { ProcessNetwork } from "@budgie/sandbox/egress";
 import {
   holdMounts,
@@ -21,6 +21,7 @@ import { PROGRAMS, type SandboxImage } from "../image/find-image.ts";
 import type { ContainerMount } from "../sandbox/to-mount.ts";
 import { toSandboxContainer } from "../sandbox/container-options.ts";
 import type { SandboxContext } from "../session/sandbox-context.ts";
+import type { SendMounts } from "./create-mount-sender.ts";
 import type { OpenServices } from "../session/session-services.ts";
 
 /** All that a sandbox depends on. */
@@ -42,6 +43,8 @@ export type SandboxRequest = {
   readonly containerReady: Promise<string | undefined>;
   /** The covers over a copy of the workspace; default none */
   readonly copyCovers?: readonly CopyCover[] | undefined;
+  /** Sends what the host has for a sandbox to an engine that does not see it */
+  readonly sendMounts: SendMounts;
   /** Throws if a mount point in the home is a symlink */
   readonly checkMountPoints: (paths: readonly string[]) => Promise<void>;
 };
@@ -60,9 +63,9 @@ export type SandboxPlan = AsyncDisposable & {
   readonly keepCovers: () => () => Promise<void>;
 };
 
-/** Plans a sandbox: opens what it mounts, makes its covers, and changes nothing else. */
+/** Plans a sandbox: opens what it mounts, makes its covers, sends both to an engine that does not see them, and changes nothing else. */
 export async function planSandbox(request: SandboxRequest): Promise<SandboxPlan> {
-  const { command, context, network } = request;
+  const { command, context, network, options } = request;
   // The files that a turn is shown are readable to all, so the folder around them is not.
   await mkdir(context.scratchDir, { recursive: true, mode: 0o700 });
   const skeleton = join(context.scratchDir, `turn-${randomUUID()}`);
@@ -74,16 +77,17 @@ export async function planSandbox(request: SandboxRequest): Promise<SandboxPlan>
     await Promise.all([held?.[Symbol.asyncDispose](), isKept || removeCovers()]);
   }
   try {
-    await context.sharedFiles.check();
+    const isSeen = await context.sharedFiles.check((options.access ?? DEFAULT_ACCESS).workspace);
     const files = context.ensureMountedFiles(command.env);
     const { hostsFile } = request.services ?? files;
     held = await holdMounts({ ...request, ...files, hostsFile, caFile: context.caFile, skeleton });
     // The engine would create new volumes in place of removed ones.
     const run = await request.containerReady;
+    if (!isSeen) held = await request.sendMounts(held);
     const image = command.image === undefined ? context.image : await context.findImage(command.image);
     const [programs, cache] = await Promise.all([
       command.needsPrograms === true ? context.findPrograms(image) : undefined,
-      context.openCache({ command, imageId: image.id, options: request.options }),
+      context.openCache({ command, imageId: image.id, options }),
     ]);
     const body = toBody(request, { held, image, programs, cache });
     return {

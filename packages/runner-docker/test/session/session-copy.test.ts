@@ -1,6 +1,6 @@
 import { createSessionId } from "@budgie/core";
 import { expect, it } from "vitest";
-import { createSessionCopy, type CopyPlace } from "../../src/session/session-copy.ts";
+import { createSessionCopy, offerCopy, type CopyPlace } from "../../src/session/session-copy.ts";
 import { createFakeEngine } from "../helpers/fake-engine.ts";
 
 it("The removal of a fill that failed leaves alone what a later fill made", async () => {
@@ -28,6 +28,25 @@ it("The removal of a fill that failed leaves alone what a later fill made", asyn
 
   await removals[1]?.();
   expect(count()).toBe(before + 1);
+});
+
+it.each([
+  ["unix:///x", { socketPath: "/x" }, false],
+  ["ssh://me@there", { host: "there" }, true],
+])("A copy on the engine at %s needs permission if that is elsewhere", (url, address, isElsewhere) => {
+  const copy = createCopy({});
+  const open = (allowsRemoteCopy: boolean) => {
+    const engine = { name: "Docker", endpoint: { url, address } };
+    return offerCopy({ engine, allowsRemoteCopy } as unknown as Parameters<typeof offerCopy>[0], copy).copy?.();
+  };
+
+  expect(open(true)).toBe(copy);
+  if (!isElsewhere) expect(open(false)).toBe(copy);
+  else {
+    expect(() => open(false)).toThrow(
+      expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringContaining(`${url}. If`) }),
+    );
+  }
 });
 
 const NOTHING = (async function* () {})();

@@ -31,18 +31,30 @@ async function openShared(answers: Answers, parts: Partial<Engine> = {}) {
   return { fake, shared: createSharedFiles({ engine, image, owner, scratchDir: join(folder, "scratch") }) };
 }
 
-it("refuses an engine that does not find a new folder of this machine, and asks again", async () => {
+it("refuses all but copies on an engine that does not find a new folder of this machine", async () => {
   const { fake, shared } = await openShared({ [CREATE]: [REFUSED, REFUSED] });
   await using _fake = fake;
 
   for (let turns = 0; turns < 2; turns++) {
-    await expect(shared.check()).rejects.toMatchObject({
+    await expect(shared.check("rw")).rejects.toMatchObject({
       code: "WORKSPACE_INVALID",
-      message: expect.stringContaining("The engine at tcp://10.0.0.1 does not see this machine's directories"),
+      message: expect.stringMatching(
+        /tcp:\/\/10\.0\.0\.1 does not see this machine's directories.*"allowRemoteCopy": true/,
+      ),
     });
   }
-  expect(fake.requests.filter((line) => line.startsWith(CREATE))).toHaveLength(2);
+  await expect(shared.check("copy")).resolves.toBe(false);
+  await expect(shared.check("ro-copy")).resolves.toBe(false);
+  expect(fake.requests.filter((line) => line.startsWith(CREATE))).toHaveLength(1);
   expect(readdirSync(join(folder, "scratch"))).toEqual([]);
+});
+
+it("asks again after an engine that did not answer", async () => {
+  const { fake, shared } = await openShared({ [CREATE]: [{ status: 500, body: { message: "busy" } }, REFUSED] });
+  await using _fake = fake;
+
+  await expect(shared.check("copy")).rejects.toThrow("busy");
+  await expect(shared.check("copy")).resolves.toBe(false);
 });
 
 it.each([
@@ -55,8 +67,8 @@ it.each([
   );
   await using _fake = fake;
 
-  await shared.check();
-  await shared.check();
+  await expect(shared.check("rw")).resolves.toBe(true);
+  await expect(shared.check("copy")).resolves.toBe(true);
 
   const lines = fake.requests.map((line) => line.split("?")[0]);
   expect(lines.filter((line) => line === CREATE)).toHaveLength(1);
@@ -69,7 +81,7 @@ it("asks no engine behind a socket of this machine", async () => {
   const { fake, shared } = await openShared({}, { endpoint });
   await using _fake = fake;
 
-  await shared.check();
+  await expect(shared.check("rw")).resolves.toBe(true);
 
   expect(fake.requests).toEqual([]);
 });

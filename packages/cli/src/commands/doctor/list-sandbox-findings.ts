@@ -1,4 +1,5 @@
 import { formatDuration } from "@budgie/core/text";
+import { usesCopy } from "@budgie/core/policy";
 import type { LoginFacts, SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "../../config/config.ts";
 import { formatBuildTodo } from "./build-todo.ts";
@@ -9,9 +10,10 @@ import { pickSandboxSecrets, type Host } from "@budgie/mcp-server";
 /** Returns the findings about the engine, the image, the program and the login. */
 export function listSandboxFindings(
   { engine, image, login, notices, program, runtime }: SandboxFacts,
-  { acceptWeaker, credentials, kiroDataDir, sandboxImage }: Config,
+  config: Config,
   host: Host,
 ): readonly Finding[] {
+  const { acceptWeaker, credentials, kiroDataDir, sandboxImage } = config;
   const { env } = host;
   // The original's image can only be replaced.
   const isOwn = image.ok && !image.facts.isLikeOriginals;
@@ -26,6 +28,7 @@ export function listSandboxFindings(
   return [
     withTodo(makeFinding("engine", engine, formatEngine), startCommand(host)),
     ...(engine.ok ? engine.facts.protections.map((protection) => inspectProtection(protection, acceptWeaker)) : []),
+    ...(engine.ok ? inspectCopies(engine.facts, config) : []),
     ...(engine.ok ? ofImage : [UNASKED]),
     ...(login === undefined ? [] : [inspectLogin(login, kiroDataDir, env["PATH"])]),
     inspectSecrets(Object.keys(pickSandboxSecrets(credentials, env))),
@@ -85,6 +88,22 @@ function inspectProtection(protection: Protection, accepted: Config["acceptWeake
   const told = `${text} Claims that do not hold: ${protection.breaks.join(", ")}.`;
   if (accepted.includes(protection.name)) return { state: "note", what, text: `${told} You accepted that.` };
   return { state: "failed", what, text: `${told} Without --accept-weaker ${what}, budgie --sandbox does not start.` };
+}
+
+/** Says whether copies may go to an engine elsewhere, if agents work on copies. */
+function inspectCopies({ endpoint }: EngineFacts, { allowRemoteCopy, config, policies }: Config): readonly Finding[] {
+  if (endpoint.startsWith("unix:") || !usesCopy(policies.ceiling.workspace)) return [];
+  const text = `agents work on copies, which go to ${endpoint}`;
+  if (allowRemoteCopy) return [{ state: "note", what: "copies", text: `${text}. You allowed that.` }];
+  const file = config === undefined ? "the configuration file" : `"${config}"`;
+  return [
+    {
+      state: "failed",
+      what: "copies",
+      text: `${text}, and nothing says that its machine may have your files. Each call fails until "allowRemoteCopy" is set.`,
+      todo: `"allowRemoteCopy": true            # in ${file}`,
+    },
+  ];
 }
 
 function inspectPlatform(image: { readonly platform: string }, engine: EngineFacts): readonly Finding[] {
