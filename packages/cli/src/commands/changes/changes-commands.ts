@@ -35,7 +35,7 @@ export function addChangesCommands(program: Command, actions: ChangesActions): v
   changes
     .command("diff")
     .argument("<change>", ID)
-    .description("print the changes as unified diffs, in colours on a terminal")
+    .description("print the changes as unified diffs, on a terminal in colours and through $PAGER (less)")
     .action((id: string) => actions.diff(id));
   changes
     .command("apply")

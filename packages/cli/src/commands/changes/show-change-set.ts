@@ -2,10 +2,12 @@ import { countChanges, escapeUnseen, findVerb, formatCounts, renderChanges } fro
 import type { Change, StoredSet } from "@budgie/copies/sets";
 import type { Host } from "@budgie/mcp-server";
 import type { Config } from "../../config/config.ts";
+import { pageLines } from "../../process/page-lines.ts";
 import { ago } from "../../terminal/ago.ts";
 import { stringifySafely } from "../../terminal/stringify-safely.ts";
 import { createStyle, type Style } from "../../terminal/style.ts";
 import { toFacts } from "./list-changes.ts";
+import { wrapText } from "../../terminal/wrap-text.ts";
 import { withChangeSets } from "./with-change-sets.ts";
 
 export type ShowChangesOptions = { readonly id: string; readonly json: boolean };
@@ -14,58 +16,69 @@ export type ShowChangesOptions = { readonly id: string; readonly json: boolean }
 export async function showChangeSet(config: Config, { id, json }: ShowChangesOptions, host: Host): Promise<number> {
   const stored = await withChangeSets(config, host, ({ find }) => find(id));
   const facts = { ...toFacts(stored), changes: stored.set.changes };
-  host.stdout.write(json ? stringifySafely(facts) : `${listLines(stored).join("\n")}\n`);
+  host.stdout.write(json ? stringifySafely(facts) : `${listLines(stored, host).join("\n")}\n`);
   return 0;
 }
 
-/** Runs `budgie changes diff`: prints the changes of a set as unified diffs, in colours on a terminal. */
+/** Runs `budgie changes diff`: prints the changes of a set as unified diffs, on a terminal in colours and through the user's pager. */
 export async function diffChanges(config: Config, id: string, host: Host): Promise<number> {
   await withChangeSets(config, host, async ({ find, objects }) => {
     const { set } = await find(id);
     const style = createStyle(host);
-    for await (const lines of renderChanges(set, { objects })) {
-      host.stdout.write(`${lines.map((line) => paint(line, style)).join("\n")}\n`);
-    }
+    await pageLines(host, async function* () {
+      for await (const lines of renderChanges(set, { objects })) yield paintChange(lines, style);
+    });
   });
   return 0;
 }
 
-function listLines({ agent, createdMs, directory, id, outcome, sessionId, set, state }: StoredSet): readonly string[] {
+// The width of the column that says what a line is about.
+const INDENT = 11;
+
+function listLines(stored: StoredSet, { columns }: Pick<Host, "columns">): readonly string[] {
+  const { agent, createdMs, directory, id, outcome, sessionId, set, state } = stored;
   const { changes, gitPaths, omitted } = set;
+  const toLine = (about: string, text: string): string =>
+    `${about.padEnd(INDENT)}${wrapText(text, { columns, indent: INDENT })}`;
   return [
-    `changes    ${id}`,
-    `agent      ${escapeUnseen(agent)}`,
-    `session    ${escapeUnseen(sessionId)}`,
-    `directory  ${escapeUnseen(directory)}`,
-    `found      ${ago(createdMs)}`,
-    `state      ${state}`,
-    `of them    ${formatCounts(countChanges(set))}`,
-    ...(gitPaths === 0 ? [] : [`           ${gitPaths} new paths of git's own folders, which are never applied`]),
-    ...(omitted === 0 ? [] : [`           ${omitted} more changes, which are too many to be kept or applied`]),
-    ...(outcome?.conflicts ?? []).map(({ path, why }) => `conflict   ${escapeUnseen(path)}: ${why}`),
+    toLine("changes", id),
+    toLine("agent", escapeUnseen(agent)),
+    toLine("session", escapeUnseen(sessionId)),
+    toLine("directory", escapeUnseen(directory)),
+    toLine("found", ago(createdMs)),
+    toLine("state", state),
+    toLine("of them", formatCounts(countChanges(set))),
+    ...(gitPaths === 0 ? [] : [toLine("", `${gitPaths} new paths of git's own folders, which are never applied`)]),
+    ...(omitted === 0 ? [] : [toLine("", `${omitted} more changes, which are too many to be kept or applied`)]),
+    ...(outcome?.conflicts ?? []).map(({ path, why }) => toLine("conflict", `${escapeUnseen(path)}: ${why}`)),
     "",
-    ...changes.map(toLine),
+    ...changes.map((change) => toLine(findVerb(change), `${escapeUnseen(change.path)}${formatRemarks(change)}`)),
   ];
 }
 
-function toLine(change: Change): string {
-  const { guard, notes = [], path, refused } = change;
+function formatRemarks({ guard, notes = [], refused }: Change): string {
   const remarks = [
     ...(refused === undefined ? [] : [`not applied: ${refused}`]),
     ...(guard === "person" ? ["guarded"] : []),
     ...(guard === "told" ? ["builds or editors run it"] : []),
     ...notes,
   ];
-  const said = remarks.length === 0 ? "" : `  (${remarks.join("; ")})`;
-  return `${findVerb(change).padEnd(9)}${escapeUnseen(path)}${said}`;
+  return remarks.length === 0 ? "" : `  (${remarks.join("; ")})`;
 }
 
-/** Paints a line of a diff as git does. Lines that begin otherwise are budgie's own. */
-function paint(line: string, style: Style): string {
-  if (line.startsWith("+++ ") || line.startsWith("--- ")) return style("bold", line);
+/** Paints the lines of a change as git does. Within its hunks a line is an agent's, whatever it looks like. */
+function paintChange(lines: readonly string[], style: Style): readonly string[] {
+  const hunk = lines.findIndex((line) => line.startsWith("@@ "));
+  return lines.map((line, index) => (hunk === -1 || index < hunk ? paintHead(line, style) : paintHunk(line, style)));
+}
+
+function paintHead(line: string, style: Style): string {
+  if (line.startsWith("  guarded:") || line.startsWith("  not applied:")) return style("yellow", line);
+  return line.startsWith("  ") ? line : style("bold", line);
+}
+
+function paintHunk(line: string, style: Style): string {
   if (line.startsWith("@@ ")) return style("cyan", line);
   if (line.startsWith("+")) return style("green", line);
-  if (line.startsWith("-")) return style("red", line);
-  if (line.startsWith("  guarded:") || line.startsWith("  not applied:")) return style("yellow", line);
-  return /^[a-z]/.test(line) ? style("bold", line) : line;
+  return line.startsWith("-") ? style("red", line) : line;
 }
