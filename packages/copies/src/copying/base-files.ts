@@ -12,6 +12,8 @@ export type Base = {
   readonly fillId: string;
   readonly directory: string;
   readonly report: Omit<CopyReport, "isReused">;
+  /** The hashes that references of its repository named */
+  readonly tips: readonly string[];
   readonly manifest: Manifest;
 };
 
@@ -77,5 +79,6 @@ async function read(path: string): Promise<Base> {
     else entries.push(value as TreeEntry);
   }
   if (facts === undefined) throw new Error("The file is empty.");
-  return { ...facts, manifest: { entries } };
+  // Bases of earlier versions have none.
+  return { ...facts, tips: facts.tips ?? [], manifest: { entries } };
 }

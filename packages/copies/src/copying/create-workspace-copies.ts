@@ -6,8 +6,9 @@ import type { UserGit } from "../git/load-repository.ts";
 import { readEntries, TORN } from "../selection/read-entries.ts";
 import { selectEntries } from "../selection/select-entries.ts";
 import type { CopyWishes, Selection } from "../selection/selection.ts";
-import { openBaseFiles, type BaseFiles } from "./base-files.ts";
+import { openBaseFiles, type Base, type BaseFiles } from "./base-files.ts";
 import { createCopyProgress } from "./copy-progress.ts";
+import { createReferences, watchFill, watchFound } from "./references.ts";
 
 export type CopiesOptions = {
   /** The folder of the bases in the state directory */
@@ -39,11 +40,11 @@ export function createWorkspaceCopies({ collect, folder, userGit, wishes }: Copi
     try {
       const { directory, git, signal } = turn;
       const selection = await selectEntries(directory, { wishes, userGit, git, signal });
-      const { fillId, manifest } = await send(copy, selection, { ...turn, onProgress: progress.tell });
+      const { fillId, manifest, tips } = await send(copy, selection, { ...turn, onProgress: progress.tell });
       const { groups, notes } = selection.leftOut.list();
       const facts = { entries: manifest.entries.length, bytes: countBytes(manifest) };
       const report = { ...facts, leftOut: groups.map(({ count, paths, why }) => ({ why, count, paths })), notes };
-      await bases.save(turn.sessionId, { fillId, directory, report, manifest });
+      await bases.save(turn.sessionId, { fillId, directory, report, tips, manifest });
       return { isReused: false, ...report };
     } catch (error) {
       throw turn.signal?.aborted === true ? cancelledError(error) : toBudgieError(error, turn.directory);
@@ -64,7 +65,12 @@ export function createWorkspaceCopies({ collect, folder, userGit, wishes }: Copi
       if (collect === undefined) return undefined;
       const base = await bases.load(turn.sessionId);
       if (base === undefined) throw lostBaseError(turn.sessionId);
-      return collect(copy, { ...turn, base: base.manifest });
+      const references = createReferences();
+      const watched = { ...copy, read: () => watchFound(copy.read(), references) };
+      const changes = await collect(watched, { ...turn, base: base.manifest });
+      const known = new Set(base.tips);
+      const commits = references.list().flatMap(({ commit, name }) => (known.has(commit) ? [] : [name]));
+      return changes === undefined || commits.length === 0 ? changes : { ...changes, commits: toNames(commits) };
     },
   };
 }
@@ -76,9 +82,10 @@ async function send(
   copy: WorkspaceCopy,
   selection: Selection,
   { onProgress, signal }: Sending,
-): Promise<{ readonly fillId: string; readonly manifest: Manifest }> {
+): Promise<Pick<Base, "fillId" | "manifest" | "tips">> {
   for (let left = ATTEMPTS; ; left--) {
     const entries: TreeEntry[] = [];
+    const references = createReferences();
     const all = selection.entries.length;
     onProgress(0, all);
     const reading = readEntries(selection, {
@@ -87,11 +94,21 @@ async function send(
       onProgress: ({ entries: done }) => onProgress(done, all),
     });
     try {
-      return { fillId: await copy.fill(reading, { signal }), manifest: { entries } };
+      const fillId = await copy.fill(watchFill(reading, references), { signal });
+      const tips = [...new Set(references.list().map(({ commit }) => commit))];
+      return { fillId, tips, manifest: { entries } };
     } catch (error) {
       if (left === 1 || (error as NodeJS.ErrnoException).code !== TORN) throw error;
     }
   }
+}
+
+// An agent may have made any number.
+const MOST_NAMED = 20;
+
+/** Returns the first names, each of which may stand in two files of git. */
+function toNames(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].slice(0, MOST_NAMED);
 }
 
 function countBytes({ entries }: Manifest): number {

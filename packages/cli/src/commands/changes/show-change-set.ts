@@ -48,7 +48,14 @@ function listLines(stored: StoredSet, { columns }: Pick<Host, "columns">): reado
     toLine("found", ago(createdMs)),
     toLine("state", state),
     toLine("of them", formatCounts(countChanges(set))),
-    ...(gitPaths === 0 ? [] : [toLine("", `${gitPaths} new paths of git's own folders, which are never applied`)]),
+    ...(gitPaths === 0
+      ? []
+      : [
+          toLine(
+            "",
+            `${gitPaths} new paths of git's own folders, which are never applied: "changes bundle" writes commits`,
+          ),
+        ]),
     ...(omitted === 0 ? [] : [toLine("", `${omitted} more changes, which are too many to be kept or applied`)]),
     ...(outcome?.conflicts ?? []).map(({ path, why }) => toLine("conflict", `${escapeUnseen(path)}: ${why}`)),
     "",
