@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { createWorkspaceCopies, type CollectChanges } from "../../src/copying/create-workspace-copies.ts";
 import { createTree } from "../helpers/create-tree.ts";
 
-const WISHES = { files: "unignored", include: [], exclude: [] } as const;
+const WISHES = { files: "unignored", include: [], worktreeInclude: false, exclude: [] } as const;
 const NO_GIT = { configs: [], excludes: "/nonexistent", home: "/nonexistent" };
 
 it("A copy is filled once for its session, and again once it is another", async () => {

@@ -52,6 +52,7 @@ export type ServerConfig = NamingOptions &
     /** The wishes for copies of workspaces */
     readonly copyFiles: CopyWishes["files"];
     readonly copyInclude: CopyWishes["include"];
+    readonly copyWorktreeInclude: CopyWishes["worktreeInclude"];
     readonly copyExclude: CopyWishes["exclude"];
     /** Empty allows every directory */
     readonly allowRoot: readonly string[];
