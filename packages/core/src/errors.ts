@@ -100,6 +100,8 @@ export type CopyChanges = {
   readonly guarded: readonly string[];
   /** The first paths that cannot be applied */
   readonly notApplicable: readonly string[];
+  /** The first references of the copy's git that name a commit which the directory's did not have; left out for none */
+  readonly commits?: readonly string[];
   /** The directory as it is now; left out if it was not compared */
   readonly review?: ChangesReview | undefined;
 };

@@ -168,7 +168,13 @@ function makeWorkspace(name: string): string {
 
 async function openSession(): Promise<{ readonly copies: OpenCopies; readonly session: RunnerSession }> {
   const { runner } = await place.createRunner();
-  const config = { copyFiles: "unignored", copyInclude: [], copyExclude: [], stateDir: place.stateDir } as const;
+  const config = {
+    copyFiles: "unignored",
+    copyInclude: [],
+    copyWorktreeInclude: false,
+    copyExclude: [],
+    stateDir: place.stateDir,
+  } as const;
   const copies = openCopies(config, { env: {}, home: place.root, report: () => undefined }, changes);
   return { copies, session: await runner.openSession(createSessionId()) };
 }

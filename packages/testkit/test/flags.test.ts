@@ -20,6 +20,7 @@ const OF_PROGRAMS = {
   ],
   // "budgie build-image --tag"
   "runner-docker/src/image/find-agent-program.ts": ["--tag"],
+  "runner-docker/src/maintenance/pack-commits.ts": ["--all", "--ignore-missing", "--not", "--quiet"],
   "runner-docker/src/ssh/to-ssh-command.ts": ["--host"],
   "sandbox/src/login/copy-session-database.ts": ["--max-old-space-size", "--no-warnings"],
   "sandbox/src/proc/measure-folder.ts": ["--exclude"],

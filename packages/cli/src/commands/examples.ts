@@ -54,6 +54,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "changes apply": "changes apply 1f6c0b7a --conflicts merge",
   "changes discard": "changes discard 1f6c0b7a",
   "changes undo": "changes undo 1f6c0b7a",
+  "changes bundle": "changes bundle 1f6c0b7a agent.bundle",
   gc: "gc --dry-run",
   config: "config show",
   "config show": "config show --config budgie.json",

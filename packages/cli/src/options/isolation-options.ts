@@ -65,6 +65,10 @@ export const isolationOptions = {
       repeatable: "list",
       visibility: "file",
     }),
+    copyWorktreeInclude: option(SWITCH.default(false), {
+      help: "the patterns of a directory's own .worktreeinclude count like those of copyInclude",
+      visibility: "file",
+    }),
     copyExclude: option(z.array(z.string()).default([]), {
       help: "a pattern like those of a .gitignore: left out of copies even if git tracks it; repeatable",
       value: "<pattern>",

@@ -32,6 +32,7 @@ it("parseConfig has the first budgie's defaults", () => {
     workspacePath: "/workspace",
     copyFiles: "unignored",
     copyInclude: [],
+    copyWorktreeInclude: false,
     copyExclude: [],
     allowRemoteCopy: false,
     workspaces: [],

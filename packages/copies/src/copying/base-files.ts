@@ -12,6 +12,8 @@ export type Base = {
   readonly fillId: string;
   readonly directory: string;
   readonly report: Omit<CopyReport, "isReused">;
+  /** The hashes that references of its repository named */
+  readonly tips: readonly string[];
   readonly manifest: Manifest;
   /** The time before the directory was read; left out by older budgies */
   readonly startedMs?: number | undefined;
@@ -79,5 +81,6 @@ async function read(path: string): Promise<Base> {
     else entries.push(value as TreeEntry);
   }
   if (facts === undefined) throw new Error("The file is empty.");
-  return { ...facts, manifest: { entries } };
+  // Bases of earlier versions have none.
+  return { ...facts, tips: facts.tips ?? [], manifest: { entries } };
 }

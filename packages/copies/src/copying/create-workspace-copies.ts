@@ -8,6 +8,7 @@ import { selectEntries } from "../selection/select-entries.ts";
 import type { CopyWishes, Selection } from "../selection/selection.ts";
 import { openBaseFiles, type Base, type BaseFiles } from "./base-files.ts";
 import { createCopyProgress } from "./copy-progress.ts";
+import { createReferences, watchFill, watchFound } from "./references.ts";
 
 export type CopiesOptions = {
   /** The folder of the bases in the state directory */
@@ -43,11 +44,11 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
       await settle?.(directory);
       const startedMs = Date.now();
       const selection = await selectEntries(directory, { wishes, userGit, git, signal });
-      const { fillId, manifest } = await send(copy, selection, { ...turn, onProgress: progress.tell });
+      const { fillId, manifest, tips } = await send(copy, selection, { ...turn, onProgress: progress.tell });
       const { groups, notes } = selection.leftOut.list();
       const facts = { entries: manifest.entries.length, bytes: countBytes(manifest) };
       const report = { ...facts, leftOut: groups.map(({ count, paths, why }) => ({ why, count, paths })), notes };
-      await bases.save(turn.sessionId, { fillId, directory, report, manifest, startedMs });
+      await bases.save(turn.sessionId, { fillId, directory, report, tips, manifest, startedMs });
       return { isReused: false, ...report };
     } catch (error) {
       throw turn.signal?.aborted === true ? cancelledError(error) : toBudgieError(error, turn.directory);
@@ -68,7 +69,12 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
       if (collect === undefined) return undefined;
       const base = await bases.load(turn.sessionId);
       if (base === undefined) throw lostBaseError(turn.sessionId);
-      return collect(copy, { ...turn, base });
+      const references = createReferences();
+      const watched = { ...copy, read: () => watchFound(copy.read(), references) };
+      const changes = await collect(watched, { ...turn, base });
+      const known = new Set(base.tips);
+      const commits = references.list().flatMap(({ commit, name }) => (known.has(commit) ? [] : [name]));
+      return changes === undefined || commits.length === 0 ? changes : { ...changes, commits: toNames(commits) };
     },
   };
 }
@@ -80,9 +86,10 @@ async function send(
   copy: WorkspaceCopy,
   selection: Selection,
   { onProgress, signal }: Sending,
-): Promise<{ readonly fillId: string; readonly manifest: Manifest }> {
+): Promise<Pick<Base, "fillId" | "manifest" | "tips">> {
   for (let left = ATTEMPTS; ; left--) {
     const entries: TreeEntry[] = [];
+    const references = createReferences();
     const all = selection.entries.length;
     onProgress(0, all);
     const reading = readEntries(selection, {
@@ -91,11 +98,21 @@ async function send(
       onProgress: ({ entries: done }) => onProgress(done, all),
     });
     try {
-      return { fillId: await copy.fill(reading, { signal }), manifest: { entries } };
+      const fillId = await copy.fill(watchFill(reading, references), { signal });
+      const tips = [...new Set(references.list().map(({ commit }) => commit))];
+      return { fillId, tips, manifest: { entries } };
     } catch (error) {
       if (left === 1 || (error as NodeJS.ErrnoException).code !== TORN) throw error;
     }
   }
+}
+
+// An agent may have made any number.
+const MOST_NAMED = 20;
+
+/** Returns the first names, each of which may stand in two files of git. */
+function toNames(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].slice(0, MOST_NAMED);
 }
 
 function countBytes({ entries }: Manifest): number {

@@ -1,8 +1,10 @@
 import { lstat } from "node:fs/promises";
+import { join } from "node:path";
 import { BudgieError } from "@budgie/core";
 import type { GitFolders } from "@budgie/core/policy";
 import { formatPath, MOST_LEVELS, walkWorkspace, type Next, type VisitedFolder } from "@budgie/core/walk";
 import { loadRepository, type UserGit } from "../git/load-repository.ts";
+import { readSmallFile } from "../git/read-small-file.ts";
 import { addIgnoreFile, NO_RULES, type IgnoreRules } from "../rules/ignore-rules.ts";
 import { createCopyTally, createMatchBudget, LARGEST_COPY, type CopyBounds } from "./copy-bounds.ts";
 import { createEntrySink } from "./entry-sink.ts";
@@ -39,7 +41,7 @@ export async function selectEntries(directory: string, options: SelectOptions): 
     files: wishes.files,
     tracked: facts.tracked,
     trackedFolders: listFolders(facts.tracked.files),
-    include: toRules(wishes.include),
+    include: toRules([...(await readWorktreeInclude(directory, wishes, leftOut)), ...wishes.include]),
     exclude: toRules(wishes.exclude),
     fold: facts.fold,
     budget: createMatchBudget(directory, bounds),
@@ -121,6 +123,24 @@ function unreadableError(directory: string, why: unknown): BudgieError {
 
 function toRules(patterns: readonly string[]): IgnoreRules {
   return addIgnoreFile(NO_RULES, "", Buffer.from(patterns.join("\n")).toString("latin1"));
+}
+
+// So many bytes have fewer lines than a list of patterns may have, beyond which such a list matches everything.
+const LARGEST_INCLUDE = 16 * 1024;
+
+/** Reads the patterns of a directory's `.worktreeinclude`, if the user wishes so: anybody who writes in the directory can ask for secrets there. */
+async function readWorktreeInclude(
+  directory: string,
+  { worktreeInclude }: CopyWishes,
+  leftOut: LeftOutList,
+): Promise<readonly string[]> {
+  if (!worktreeInclude) return [];
+  const found = await readSmallFile(join(directory, ".worktreeinclude"), LARGEST_INCLUDE);
+  if (found !== "too-large") return found?.toString("utf8").split("\n") ?? [];
+  leftOut.note(
+    `The directory's .worktreeinclude does not count, since it has more than ${LARGEST_INCLUDE / 1024} KiB.`,
+  );
+  return [];
 }
 
 /** Lists all folders of files. */

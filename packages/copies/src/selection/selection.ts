@@ -10,6 +10,8 @@ export type CopyWishes = {
   readonly files: CopyFiles;
   /** Patterns like those of a `.gitignore`, from the copied directory: what is copied although it is ignored or named like a secret */
   readonly include: readonly string[];
+  /** True if the patterns of the directory's own `.worktreeinclude` count as well, below those of `include` */
+  readonly worktreeInclude: boolean;
   /** Patterns of what is never copied */
   readonly exclude: readonly string[];
 };

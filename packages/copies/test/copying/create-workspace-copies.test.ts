@@ -1,7 +1,8 @@
 import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { createSessionId } from "@budgie/core";
-import type { FilledEntry, WorkspaceCopy } from "@budgie/core/copies";
+import type { FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies";
 import { expect, it } from "vitest";
 import {
   createWorkspaceCopies,
@@ -10,7 +11,7 @@ import {
 } from "../../src/copying/create-workspace-copies.ts";
 import { createTree } from "../helpers/create-tree.ts";
 
-const WISHES = { files: "unignored", include: [], exclude: [] } as const;
+const WISHES = { files: "unignored", include: [], worktreeInclude: false, exclude: [] } as const;
 const NO_GIT = { configs: [], excludes: "/nonexistent", home: "/nonexistent" };
 
 it("A copy is filled once for its session, and again once it is another", async () => {
@@ -91,6 +92,39 @@ it("A directory is settled before it is copied, and not once more for the same c
 
   expect(settled).toEqual([directory]);
 });
+
+it("References that name what the directory's did not are told, from few bytes of each", async () => {
+  const packed = `# pack-refs\n${B} refs/tags/v1\n^${C}\n`;
+  const files = { ".git/HEAD": `${A}\n`, ".git/refs/heads/main": `${A}\n`, ".git/packed-refs": packed };
+  const { copies, copy, turn } = openPlace(files, async (collected) => {
+    for await (const _ of collected.read());
+    return COUNTS;
+  });
+  await copies.prepare(copy, turn);
+  async function* found() {
+    yield toFound(".git/HEAD", `${B}\n`);
+    yield toFound(".git/refs/heads/main", `${C}\n`);
+    yield toFound(".git/refs/heads/huge", `${C}${" ".repeat(2000)}`);
+    yield toFound(".git/refs/heads/word", "no hash");
+    yield toFound("refs/heads/outside", C);
+    yield toFound(".git/packed-refs", `${C} refs/heads/main\n${C} refs/heads/\u001b[2J\n${A} refs/heads/old\n`);
+  }
+
+  const changes = await copies.collect({ ...copy, read: found }, turn);
+
+  expect(changes).toEqual({ ...COUNTS, commits: ["refs/heads/main", "refs/heads/\u001b[2J"] });
+  expect(await copies.collect({ ...copy, read: () => emptyCopy() }, turn)).toEqual(COUNTS);
+});
+
+const [A, B, C] = ["a", "b", "c"].map((digit) => digit.repeat(40)) as [string, string, string];
+const COUNTS = { changeId: "1", added: 0, changed: 1, removed: 0, guarded: [], notApplicable: [] };
+
+function toFound(path: string, content: string): FoundEntry {
+  const entry = { path, kind: "file", mode: 0o644, size: content.length } as const;
+  return { entry, content: Readable.from([Buffer.from(content)]) };
+}
+
+async function* emptyCopy(): AsyncGenerator<FoundEntry> {}
 
 it("The progress is told at once", async () => {
   const { copies, copy, turn } = openPlace();

@@ -11,7 +11,7 @@ export function select(
   { bounds, git, ...wishes }: Partial<CopyWishes> & Pick<SelectOptions, "bounds" | "git"> = {},
 ): Promise<Selection> {
   return selectEntries(root, {
-    wishes: { files: "unignored", include: [], exclude: [], ...wishes },
+    wishes: { files: "unignored", include: [], worktreeInclude: false, exclude: [], ...wishes },
     userGit: { configs: [join(root, "..", "no-config")], excludes: NOWHERE, home: NOWHERE },
     bounds,
     git,

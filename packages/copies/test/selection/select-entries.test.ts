@@ -53,6 +53,25 @@ describe("a copy", () => {
     expect(paths).not.toContain("debug.log");
   });
 
+  it("has what the directory's .worktreeinclude names only if the user wishes so, within bounds and through no link", async () => {
+    const wanted = "/.env\n!/debug.log\n";
+    const wishes = { worktreeInclude: true, include: ["*.log"], exclude: ["dist"] };
+    const root = createTree({ ...PROJECT, ".worktreeinclude": wanted });
+
+    expect(listPaths(await select(root))).not.toContain(".env");
+    expect(listPaths(await select(root, wishes))).toEqual(expect.arrayContaining([".env", "debug.log"]));
+
+    writeFileSync(join(root, ".worktreeinclude"), "/.env\n*\n".repeat(5000));
+    const large = await select(root, { worktreeInclude: true });
+    expect(listPaths(large)).not.toContain(".env");
+    expect(large.leftOut.list().notes).toContainEqual(expect.stringContaining(".worktreeinclude does not count"));
+
+    renameSync(join(root, ".worktreeinclude"), join(root, "other"));
+    symlinkSync("other", join(root, ".worktreeinclude"));
+    writeFileSync(join(root, "other"), wanted);
+    expect(listPaths(await select(root, { worktreeInclude: true }))).not.toContain(".env");
+  });
+
   it("has tracked files alone, or all, if the user wishes so", async () => {
     const root = createTree(PROJECT);
     writeFileSync(join(root, ".git/index"), buildIndex(["src/a.ts"]));

@@ -52,6 +52,7 @@ export type ServerConfig = NamingOptions &
     /** The wishes for copies of workspaces */
     readonly copyFiles: CopyWishes["files"];
     readonly copyInclude: CopyWishes["include"];
+    readonly copyWorktreeInclude: CopyWishes["worktreeInclude"];
     readonly copyExclude: CopyWishes["exclude"];
     /** True if copies may go to an engine elsewhere */
     readonly allowRemoteCopy: boolean;

@@ -8,11 +8,14 @@ import type { ChangeSetsOpener } from "./change-sets-opener.ts";
 // An agent may have changed any number; "changes" names all.
 const MOST_NAMED = 20;
 
-type CopiesConfig = Pick<ServerConfig, "copyExclude" | "copyFiles" | "copyInclude" | "stateDir">;
+type CopiesConfig = Pick<
+  ServerConfig,
+  "copyExclude" | "copyFiles" | "copyInclude" | "copyWorktreeInclude" | "stateDir"
+>;
 
 /** Opens the copies of sessions' workspaces, which get what the user's git does not ignore. Their changes become change sets. */
 export function openCopies(
-  { copyExclude, copyFiles, copyInclude, stateDir }: CopiesConfig,
+  { copyExclude, copyFiles, copyInclude, copyWorktreeInclude, stateDir }: CopiesConfig,
   { env, home, report }: Pick<Host, "env" | "home" | "report">,
   changes: Pick<ChangeSetsOpener, "open" | "settle">,
 ): OpenCopies {
@@ -20,7 +23,7 @@ export function openCopies(
   const named = env["GIT_CONFIG_GLOBAL"];
   return createWorkspaceCopies({
     folder: join(stateDir, "copies"),
-    wishes: { files: copyFiles, include: copyInclude, exclude: copyExclude },
+    wishes: { files: copyFiles, include: copyInclude, worktreeInclude: copyWorktreeInclude, exclude: copyExclude },
     userGit: {
       configs: [
         "/etc/gitconfig",

@@ -23,6 +23,10 @@ export function createChangesActions({ config, finish, host }: Options): Changes
       const { diffChanges } = await import("./show-change-set.ts");
       finish(await diffChanges(config(), id, host));
     },
+    async bundle(options) {
+      const { bundleChanges } = await import("./bundle-changes.ts");
+      finish(await bundleChanges(config(), options, host));
+    },
     async apply(options) {
       const { applyChangeSet } = await import("./apply-change-set.ts");
       finish(await applyChangeSet(config(), options, host));

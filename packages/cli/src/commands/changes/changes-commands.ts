@@ -1,4 +1,5 @@
 import { Option, type Command } from "commander";
+import type { BundleOptions } from "./bundle-changes.ts";
 import type { ListChangesOptions } from "./list-changes.ts";
 import type { ShowChangesOptions } from "./show-change-set.ts";
 import type { ApplyChangesOptions } from "./apply-change-set.ts";
@@ -10,6 +11,7 @@ export type ChangesActions = {
   readonly list: (options: ListChangesOptions) => Promise<void>;
   readonly show: (options: ShowChangesOptions) => Promise<void>;
   readonly diff: (id: string) => Promise<void>;
+  readonly bundle: (options: BundleOptions) => Promise<void>;
   readonly apply: (options: ApplyChangesOptions) => Promise<void>;
   readonly discard: (options: WithJson & { readonly ids: readonly string[] }) => Promise<void>;
   readonly undo: (options: WithJson & { readonly id: string }) => Promise<void>;
@@ -17,7 +19,7 @@ export type ChangesActions = {
 
 const ID = "a change id, or what it begins with";
 
-/** Adds `budgie changes ls`, `show`, `diff`, `apply`, `discard` and `undo`. */
+/** Adds `budgie changes ls`, `show`, `diff`, `apply`, `discard`, `undo` and `bundle`. */
 export function addChangesCommands(program: Command, actions: ChangesActions): void {
   const changes = program.command("changes").description("what agents changed in their copies of a directory");
   changes
@@ -35,7 +37,7 @@ export function addChangesCommands(program: Command, actions: ChangesActions): v
   changes
     .command("diff")
     .argument("<change>", ID)
-    .description("print the changes as unified diffs, in colours on a terminal")
+    .description("print the changes as unified diffs, on a terminal in colours and through $PAGER (less)")
     .action((id: string) => actions.diff(id));
   changes
     .command("apply")
@@ -63,4 +65,13 @@ export function addChangesCommands(program: Command, actions: ChangesActions): v
     .description("take an applied change set back: all of it, or nothing if a path changed since")
     .option("--json", "print JSON")
     .action((id: string, { json = false }: Partial<WithJson>) => actions.undo({ id, json }));
+  changes
+    .command("bundle")
+    .argument("<change>", ID)
+    .argument("[file]", "a file that does not exist yet; default the id's beginning with .bundle")
+    .description("write the commits of the copy that a change set is of as a git bundle")
+    .option("--json", "print JSON")
+    .action((id: string, file: string | undefined, { json = false }: Partial<WithJson>) =>
+      actions.bundle({ id, file, json }),
+    );
 }

@@ -44,5 +44,8 @@ function listText(sets: readonly StoredSet[], all: boolean, host: Host): string 
     directory,
     shortId(sessionId),
   ]);
-  return `${formatTable([head, ...rows.map((row) => row.map(escapeForTerminal))], host).join("\n")}\n`;
+  const table = [head, ...rows.map((row) => row.map(escapeForTerminal))];
+  // "show" has the session too, whose id nobody could use once it is cut.
+  const isNarrow = host.columns !== undefined && host.columns < 80;
+  return `${formatTable(isNarrow ? table.map((row) => row.slice(0, -1)) : table, host).join("\n")}\n`;
 }

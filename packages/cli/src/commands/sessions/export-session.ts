@@ -1,4 +1,3 @@
-import { open, rm } from "node:fs/promises";
 import { PassThrough, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { BudgieError, parseSessionId } from "@budgie/core";
@@ -7,6 +6,7 @@ import { AGENT_PRESETS, type AgentPreset } from "../../agents/agent-presets.ts";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "@budgie/mcp-server";
 import { interruptible } from "../../process/interruptible.ts";
+import { writeNewFile } from "../../process/write-new-file.ts";
 import { withSessions } from "./known-homes.ts";
 import { expandId } from "../../terminal/expand-id.ts";
 import { stringifySafely } from "../../terminal/stringify-safely.ts";
@@ -43,20 +43,8 @@ type Packing = {
   readonly signal: AbortSignal;
 };
 
-async function packIntoFile(packing: Packing, file: string): Promise<readonly string[]> {
-  // Never overwrites a file. Only the user may read what an agent said.
-  const opened = await open(file, "wx", 0o600).catch((error: unknown) => {
-    throw translateError(error, file);
-  });
-  try {
-    return await pack(packing, opened.createWriteStream());
-  } catch (error) {
-    await rm(file, { force: true });
-    throw translateError(error, file);
-  } finally {
-    // No stream closes it if there is no such session.
-    await opened.close();
-  }
+function packIntoFile(packing: Packing, file: string): Promise<readonly string[]> {
+  return writeNewFile(file, (opened) => pack(packing, opened.createWriteStream()));
 }
 
 async function pack({ config, host, session, signal }: Packing, out: Writable): Promise<readonly string[]> {
@@ -87,11 +75,4 @@ function listLogins({ configuredAgents = [] }: Config): readonly string[] {
   const copied = configuredAgents.flatMap(({ program }) => Object.keys(program?.home ?? {}));
   const usual = Object.values<AgentPreset>(AGENT_PRESETS).flatMap(({ login = [] }) => login);
   return [...new Set([...copied, ...usual])];
-}
-
-function translateError(error: unknown, file: string): unknown {
-  const { code } = error as NodeJS.ErrnoException;
-  if (error instanceof BudgieError || code === undefined || code === "ABORT_ERR") return error;
-  const remedy = code === "EEXIST" ? "Name one that does not exist yet." : "Name another, or make room there.";
-  return new BudgieError("CONFIG_INVALID", `Cannot write "${file}" (${code}). ${remedy}`, { cause: error });
 }

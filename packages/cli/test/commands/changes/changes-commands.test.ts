@@ -1,11 +1,17 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
+import { text as readText } from "node:stream/consumers";
+import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import type { FoundEntry, TreeEntry } from "@budgie/core/copies";
 import { createChangeSets } from "@budgie/copies/sets";
+import { listChanges } from "../../../src/commands/changes/list-changes.ts";
+import { diffChanges, showChangeSet } from "../../../src/commands/changes/show-change-set.ts";
+import type { Config } from "../../../src/config/config.ts";
 import { createBudgieUser, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { toSilentHost } from "../../helpers/to-silent-host.ts";
 
 const SESSION = "7b6c3f0e-4a1f-4f0c-9c53-5f6b8f1a2d3e";
 
@@ -36,6 +42,28 @@ async function collect({ host }: BudgieUser, files: Readonly<Record<string, stri
   return { directory, id: stored?.id ?? "" };
 }
 
+type Terminal = { readonly columns: number; readonly env?: NodeJS.ProcessEnv };
+
+/** Returns a terminal of this width, without a pager. */
+function toTerminal({ host: { home } }: BudgieUser, { columns, env }: Terminal) {
+  const stdout = new PassThrough();
+  const host = toSilentHost({ home, cwd: home, columns, stdout, env: { PAGER: "", ...env } });
+  const config = { stateDir: join(home, ".local/state/budgie"), keepChangesMs: 60_000 } as Config;
+  return { host: { ...host, stdout }, config };
+}
+
+function endOf({ stdout }: { readonly stdout: PassThrough }): Promise<string> {
+  stdout.end();
+  return readText(stdout);
+}
+
+/** Prints the diff of a set on a terminal. */
+async function diff(user: BudgieUser, id: string, terminal: Terminal): Promise<string> {
+  const { config, host } = toTerminal(user, terminal);
+  expect(await diffChanges(config, id, host)).toBe(0);
+  return endOf(host);
+}
+
 describe("budgie changes", () => {
   it("lists pending sets as a table, and one's paths with what needs care", async () => {
     await using user = await createBudgieUser();
@@ -51,14 +79,56 @@ describe("budgie changes", () => {
     ]);
     expect(shown.stdout).toContain(`directory  ${directory}\n`);
     expect(shown.stdout.split("\n").slice(-4)).toEqual([
-      "added    \\u{1b}[2Jx",
-      "added    AGENTS.md  (guarded)",
-      "changed  a.txt",
+      "added      \\u{1b}[2Jx",
+      "added      AGENTS.md  (guarded)",
+      "changed    a.txt",
       "",
     ]);
     expect(JSON.parse((await user.command(["changes", "ls", "--json"])).stdout)).toMatchObject([
       { id, added: 2, changed: 1, guarded: ["AGENTS.md"], state: "pending" },
     ]);
+  });
+
+  it("paints diffs on a terminal as git does, and nothing that an agent wrote as its own words", async () => {
+    await using user = await createBudgieUser();
+    const forged = "one\n guarded: not\n-- a/b.txt\n\u001b[2J\n";
+    const { id } = await collect(user, { "a.txt": forged, "AGENTS.md": "obey\n" });
+
+    const painted = await diff(user, id, { columns: 100 });
+    const plain = await diff(user, id, { columns: 100, env: { NO_COLOR: "1" } });
+
+    expect(painted.split("\n")).toEqual([
+      "\u001b[1madded AGENTS.md\u001b[22m",
+      "\u001b[33m  guarded: the host runs or obeys it, so only a person applies it\u001b[39m",
+      "\u001b[1m--- /dev/null\u001b[22m",
+      "\u001b[1m+++ b/AGENTS.md\u001b[22m",
+      "\u001b[36m@@ -0,0 +1,1 @@\u001b[39m",
+      "\u001b[32m+obey\u001b[39m",
+      "\u001b[1mchanged a.txt\u001b[22m",
+      "\u001b[1m--- a/a.txt\u001b[22m",
+      "\u001b[1m+++ b/a.txt\u001b[22m",
+      "\u001b[36m@@ -1,1 +1,4 @@\u001b[39m",
+      " one",
+      "\u001b[32m+ guarded: not\u001b[39m",
+      "\u001b[32m+-- a/b.txt\u001b[39m",
+      "\u001b[32m+\\u{1b}[2J\u001b[39m",
+      "",
+    ]);
+    expect(plain).toBe(stripVTControlCharacters(painted));
+    expect((await user.command(["changes", "diff", id])).stdout).toBe(plain);
+  });
+
+  it.each([60, 100, 200])("fits what is no name of a path to a terminal of %i columns", async (columns) => {
+    await using user = await createBudgieUser();
+    const { id } = await collect(user, { "a.txt": "ONE\n", "AGENTS.md": "obey\n", "build.rs": "x", "BUILD.rs": "y" });
+    const { config, host } = toTerminal(user, { columns });
+
+    expect(await listChanges(config, { all: false, json: false }, host)).toBe(0);
+    expect(await showChangeSet(config, { id, json: false }, host)).toBe(0);
+
+    const lines = (await endOf(host)).split("\n").filter((line) => !/^(?:changes|directory) /.test(line));
+    expect(lines.length).toBeGreaterThan(10);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
   });
 
   it("applies a set but for guarded paths, and takes it back", async () => {

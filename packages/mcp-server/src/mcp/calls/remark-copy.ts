@@ -14,13 +14,29 @@ export function remarkCopy(copy: FailureReport["copy"]): readonly string[] {
   ];
 }
 
-function formatChanges({ added, changeId, changed, guarded, notApplicable, removed }: CopyChanges): string {
+function formatChanges({
+  added,
+  changeId,
+  changed,
+  commits = [],
+  guarded,
+  notApplicable,
+  removed,
+}: CopyChanges): string {
   const counts = [`${added} added`, `${changed} changed`, `${removed} removed`].filter(
     (count) => !count.startsWith("0"),
   );
-  const held = guarded.length === 0 ? "" : ` Only the user applies ${formatNames(guarded)}.`;
-  const not = notApplicable.length === 0 ? "" : ` These cannot be applied: ${formatNames(notApplicable)}.`;
-  return `Its changes wait as changeId "${changeId}": ${counts.join(", ") || "none that can be applied"}.${held}${not}`;
+  const sentences = [
+    `Its changes wait as changeId "${changeId}": ${counts.join(", ") || "none that can be applied"}.`,
+    ...(guarded.length === 0 ? [] : [`Only the user applies ${formatNames(guarded)}.`]),
+    ...(notApplicable.length === 0 ? [] : [`These cannot be applied: ${formatNames(notApplicable)}.`]),
+    ...(commits.length === 0
+      ? []
+      : [
+          `Its copy has new commits on ${formatNames(commits)}: "budgie changes bundle ${changeId.slice(0, 8)}" brings them to the user.`,
+        ]),
+  ];
+  return sentences.join(" ");
 }
 
 /** Returns sentences about what to know before changes are applied to a directory. */
