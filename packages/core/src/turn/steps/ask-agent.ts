@@ -12,16 +12,18 @@ type Settings = Pick<TurnSettings, "briefs" | "nesting" | "protectExecutablePath
 
 /** Asks the agent, by the protocol of its program. This is the last step. */
 export function askAgent(settings: Settings): Step {
-  return (turn) => {
+  return async (turn) => {
     const { events, offered, request, session, shown, signal } = turn;
     const { agent, directory, policy } = request;
     const provided = settings.providedFor(agent, directory);
     const { runner } = turn.route;
+    const { copy } = turn.report;
+    const prompt = settings.briefs ? await withBriefing(request, runner, { ...provided, copy }) : request.prompt;
     return turn.route.protocol({
       agent: shown === undefined ? agent : { ...agent, shown },
       session: runner.isolation === "remote" ? beginWithFile(turn) : startWithPolicy(turn, { ...settings, provided }),
       directory,
-      prompt: settings.briefs ? withBriefing(request, runner, { ...provided, copy: turn.report.copy }) : request.prompt,
+      prompt,
       resume: session.begun,
       timeoutMs: policy.timeoutMs,
       signal,
