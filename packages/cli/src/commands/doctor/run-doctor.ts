@@ -62,7 +62,12 @@ async function examine(
   const found: readonly Finding[] = [
     ...withoutKiros(listSandboxFindings(facts, config, host), agents),
     ...(await inspectKiros(facts, agents, { config, host })),
-    ...(await inspectEgress(facts, egress, { caFile: config.caFile, lab, host })),
+    ...(await inspectEgress(facts, egress, {
+      caFile: config.caFile,
+      callsKiro: callsKiro(facts, agents),
+      lab,
+      host,
+    })),
     ...(await inspectImage(image, { agents, config, host })),
     ...(await inspectPrograms(agents, { config, host, signal })),
     ...inspectAgents(config, host),
@@ -99,6 +104,11 @@ async function inspectKiros(
   { config, host }: Context,
 ): Promise<readonly Finding[]> {
   return needsKiro(agents) ? judgeKiros(await askKiros(facts, config, host), config) : [];
+}
+
+/** Returns true if turns can call Kiro. */
+function callsKiro({ login }: SandboxFacts, agents: readonly Agent[]): boolean {
+  return needsKiro(agents) && login?.ok === true;
 }
 
 function needsKiro(agents: readonly Agent[]): boolean {
