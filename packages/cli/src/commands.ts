@@ -96,7 +96,7 @@ export function addCommands(program: Command, context: CommandContext): Command 
     },
     async build(directory) {
       const { buildImage } = await import("./commands/image/build-image.ts");
-      finish(await buildImage(config(), directory, host));
+      finish(await buildImage(sandboxed(), directory, host));
     },
   });
   addDoctor(program, async (options) => {

@@ -54,6 +54,7 @@ async function prepareSandbox(config: Config, options: InitOptions, host: Host):
   // A call would fail at its certificates, and an agent may try for long.
   const certificates = await inspectCertificates(facts, config.policies.ceiling.egress, {
     caFile: config.caFile,
+    callsKiro: true,
     host,
   });
   const findings = [...machine, ...certificates];

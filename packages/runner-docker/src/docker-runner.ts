@@ -161,6 +161,11 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
     capacity: { cpus: engine.cpus, memoryBytes: engine.memoryBytes },
     imageId: image.id,
     imageTools: image.tools,
+    // A missing image fails the turn, not its briefing.
+    toolsOf: (name) =>
+      findImage(engine, name)
+        .then(({ tools }) => tools)
+        .catch(() => []),
     print: (command) => options.owner.hold().then(() => printer.print(command)),
     ...((options.ahead ?? 0) > 0 ? { ahead: runnerAhead } : {}),
     openSession: (id, { isKept = true } = {}) => openOnce(id, isKept ? "new" : "ephemeral"),

@@ -1,6 +1,6 @@
 // The public surface of @budgie/runner-docker: every export is named here, and becomes API.
 export { buildSandboxImage, type BuildOptions, type Built } from "./image/build-sandbox-image.ts";
-export { buildProjectImage, type ProjectBuild } from "./image/build-project-image.ts";
+export { buildProjectImage, findImageIds, type ProjectBuild } from "./image/build-project-image.ts";
 export { collectDockerGarbage, type CollectOptions, type CollectReport } from "./maintenance/collect-docker-garbage.ts";
 export { createKiroLogin, type KiroLoginOptions } from "@budgie/sandbox/login";
 export type { Login, LoginFacts } from "@budgie/sandbox/login";

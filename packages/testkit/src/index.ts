@@ -6,6 +6,7 @@ export { PROTOCOL_GAPS } from "./protocol-contract/gaps.ts";
 export type { Task, ProtocolUnderTest } from "./protocol-contract/protocol-under-test.ts";
 export type { Canaries } from "./canaries.ts";
 export { createCertificateAuthority, type CertificateAuthority, type Identity } from "./certificate-authority.ts";
+export { createInterceptingProxy, type InterceptingProxy } from "./intercepting-proxy.ts";
 export { createFakeLlm, type FakeLlm } from "./fake-llm/fake-llm.ts";
 export { failureOf } from "./failure-of.ts";
 export { createFakeRunner, type FakeEnd, type FakeProgram, type FakeRun, type FakeRunner } from "./fake-runner.ts";

@@ -6,19 +6,28 @@ export type FailedBuild = {
   readonly output: readonly string[];
   /** True if the steps trusted a file of the user's */
   readonly hasCaFile: boolean;
+  /** True for the image of a project, whose build takes no options of its own; default false */
+  readonly isProject?: boolean | undefined;
 };
 
 /** Finds the sentence that says what to try after a build that failed for want of a network; empty for any other. */
-export function findBuildHint({ failure, hasCaFile, output }: FailedBuild): string {
+export function findBuildHint(build: FailedBuild): string {
   // The engine itself fetches the base image, outside any step.
-  const isInStep = /non-zero code|exit (?:code|status)/i.test(failure);
+  const isInStep = /non-zero code|exit (?:code|status)/i.test(build.failure);
+  return isInStep ? findStepHint(build) : findBaseHint(build);
+}
+
+function findStepHint({ failure, hasCaFile, isProject, output }: FailedBuild): string {
   const said = [failure, ...output].join("\n");
-  if (isInStep) {
-    if (CERTIFICATE.test(said)) return hasCaFile ? OTHER_CA_FILE : CA_FILE;
-    return UNREACHED.test(said) ? NETWORK : "";
-  }
-  if (CERTIFICATE.test(failure)) return ENGINE_TRUST;
-  return UNREACHED.test(failure) ? BASE : "";
+  if (CERTIFICATE.test(said)) return hasCaFile ? OTHER_CA_FILE : CA_FILE;
+  if (!UNREACHED.test(said)) return "";
+  return isProject ? PROJECT_NETWORK : NETWORK;
+}
+
+function findBaseHint({ failure, isProject }: FailedBuild): string {
+  const end = isProject ? "." : OTHER_BASE;
+  if (CERTIFICATE.test(failure)) return `${ENGINE_TRUST}${end}`;
+  return UNREACHED.test(failure) ? `${BASE}${end}` : "";
 }
 
 // The wordings of Go, curl, OpenSSL, GnuTLS, Node and apt.
@@ -39,8 +48,11 @@ const NETWORK =
 
 const ENGINE_TRUST =
   "The engine does not trust the registry's certificate: install your network's certificates where the engine runs, and start it " +
-  "again, or name an image that it has with --build-arg BASE_IMAGE=IMAGE.";
+  "again";
 
-const BASE =
-  "The engine could not fetch the base image: give the engine a proxy or a registry mirror, or name an image that it has with " +
-  "--build-arg BASE_IMAGE=IMAGE.";
+const BASE = "The engine could not fetch the base image: give the engine a proxy or a registry mirror";
+
+const OTHER_BASE = ", or name an image that it has with --build-arg BASE_IMAGE=IMAGE.";
+
+const PROJECT_NETWORK =
+  "The build's steps reached no server: the engine's own network has to reach it, or the Dockerfile has to name a mirror that it reaches.";

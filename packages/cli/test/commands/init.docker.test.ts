@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createCertificateAuthority, serveOnLoopback } from "@budgie/testkit";
+import { createCertificateAuthority, createInterceptingProxy, serveOnLoopback } from "@budgie/testkit";
 import { removeKept } from "../helpers/engine.ts";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables, type BudgieUser } from "../helpers/start-budgie.ts";
 
@@ -82,13 +82,15 @@ describe("budgie init", () => {
     await using user = await createBudgieUser();
     const allowed = ["--allow-host", `registry.test:${server.port}=127.0.0.1`];
 
-    const unknown = await init(user, ...allowed);
+    await using proxy = await createInterceptingProxy(authority, "q.us-east-1.amazonaws.com");
+
+    const unknown = await initWith(user, { HTTPS_PROXY: proxy.url });
     const offered = await initWith(user, { NODE_EXTRA_CA_CERTS: authority.file }, ...allowed);
     const trusted = await init(user, ...allowed, "--ca-file", authority.file);
     await removeKept(user);
 
     expect(unknown.exitCode).toBe(1);
-    expect(unknown.stdout).toMatch(/^failed {2}egress .*registry\.test.*"Corp"/m);
+    expect(unknown.stdout).toMatch(/^failed {2}egress .*"q\.us-east-1\.amazonaws\.com:443".*"Corp"/m);
     expect(unknown.stdout).not.toContain("call ");
     expect(offered.exitCode).toBe(1);
     expect(offered.stdout).toContain(`To do:\n  budgie config set caFile "${authority.file}"\n`);

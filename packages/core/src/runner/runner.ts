@@ -25,6 +25,8 @@ export interface Runner {
   readonly imageId?: string | undefined;
   /** The names of the tools that the image says it has, safe to show; left out without a sandbox */
   readonly imageTools?: readonly string[] | undefined;
+  /** Returns the same for another image; empty if there is none. Never rejects; left out without a sandbox */
+  readonly toolsOf?: ((image: string) => Promise<readonly string[]>) | undefined;
   /** The sessions and turns that it prepares before a call needs them; left out if it prepares none */
   readonly ahead?: RunnerAhead | undefined;
   /**

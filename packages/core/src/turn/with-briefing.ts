@@ -5,16 +5,16 @@ import { listLacks } from "./list-lacks.ts";
 import type { Provided } from "./turn-settings.ts";
 import type { CheckedRequest } from "./turn-request.ts";
 
-type Place = Pick<Runner, "imageTools" | "isolation">;
+type Place = Pick<Runner, "imageTools" | "isolation" | "toolsOf">;
 
-/** Returns the prompt of a call, followed by what the agent can do in its sandbox; without a sandbox, the prompt alone. */
-export function withBriefing(
+/** Resolves to the prompt of a call, followed by what the agent can do in its sandbox; without a sandbox, to the prompt alone. */
+export async function withBriefing(
   { agent, policy, prompt }: CheckedRequest,
-  { imageTools = [], isolation }: Place,
+  { imageTools = [], isolation, toolsOf }: Place,
   { copy, image = agent.program?.image, ...more }: Added = {},
-): string {
+): Promise<string> {
   if (isolation !== "container") return prompt;
-  const tools = image === undefined ? imageTools : [];
+  const tools = image === undefined ? imageTools : ((await toolsOf?.(image)) ?? []);
   const access = formatAccess(policy, { subject: "you", imageTools: tools });
   return `${prompt}\n\nYou run in a sandbox: ${access}${formatMore(more)}${formatCopy(copy)} Say what it kept you from, instead of trying again.`;
 }

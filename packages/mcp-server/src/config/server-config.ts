@@ -40,6 +40,8 @@ export type ServerConfig = NamingOptions &
     readonly sandboxImage: string;
     /** The tools that the sandbox's image names, once a runner knows it */
     readonly imageTools?: readonly string[] | undefined;
+    /** The same for images of agents' own */
+    readonly toolsOfImages?: ReadonlyMap<string, readonly string[]> | undefined;
     /** True if agents are told what they can do in their sandbox */
     readonly sandboxBriefing: boolean;
     readonly runtime?: string | undefined;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { posix } from "node:path";
 import type { ImageApproval } from "./image-approval.ts";
 import { judgeDockerfile } from "./judge-dockerfile.ts";
+import { listBases } from "./list-bases.ts";
 import { parseDevcontainer, type Devcontainer } from "./parse-devcontainer.ts";
 import { readInputs, type InputFile } from "./read-inputs.ts";
 
@@ -17,6 +18,8 @@ export type ImageSource = Readonly<Pick<ImageApproval, "directory">> & {
   readonly context: readonly InputFile[];
   readonly args: Readonly<Record<string, string>>;
   readonly target: string | undefined;
+  /** The names of the images that it is built on */
+  readonly bases: readonly string[];
   /** The keys that do nothing */
   readonly ignored: readonly string[];
   /** The reasons why it is not built; empty if it may be allowed */
@@ -82,16 +85,25 @@ function fromDevcontainer(directory: string): ImageSource | undefined {
   });
 }
 
-const EMPTY = { dockerfile: "", name: "", context: [], args: {}, target: undefined, ignored: [] };
+const EMPTY = { dockerfile: "", name: "", context: [], args: {}, target: undefined, bases: [], ignored: [] };
 
 type Given = Pick<Found, "context" | "file" | "name"> & { readonly container?: Devcontainer };
 
 function toFound({ container, context, file, name }: Given): Found {
   const { args = {}, ignored = [], target } = container ?? {};
   const dockerfile = context.find(({ path }) => path === posix.normalize(name))?.bytes.toString("utf8");
-  const refused =
-    dockerfile === undefined ? [`there is no ${JSON.stringify(name)} beside it`] : judgeDockerfile(dockerfile);
-  return { file, name, context, args, target, ignored, refused, dockerfile: dockerfile ?? "" };
+  const { names: bases, refused } = dockerfile === undefined ? noFile(name) : judge(dockerfile, args);
+  return { file, name, context, args, target, bases, ignored, refused, dockerfile: dockerfile ?? "" };
+}
+
+function noFile(name: string) {
+  return { names: [], refused: [`there is no ${JSON.stringify(name)} beside it`] };
+}
+
+function judge(dockerfile: string, args: Found["args"]) {
+  const refused = judgeDockerfile(dockerfile);
+  // Of one that reads differently than it looks, the bases are not known.
+  return refused.length > 0 ? { names: [], refused } : listBases(dockerfile, args);
 }
 
 /** Adds the key. What cannot be read safely is refused, and no other file takes its place. */

@@ -7,16 +7,17 @@ import { writeStateFile } from "../config/write-state-file.ts";
 /** The image that a directory asked for when a person at a terminal allowed it. */
 export type ImageApproval = z.infer<typeof approvalSchema>;
 
+const IMAGE_ID = z.string().regex(/^sha256:[\da-f]{64}$/);
+
 const approvalSchema = z.object({
   /** The real path */
   directory: z.string(),
   /** The key of its image's source */
   key: z.string(),
+  /** The ids of the images that it is built on, by name. One that the engine did not have then is left out until the first build */
+  bases: z.record(z.string(), IMAGE_ID).optional(),
   /** The id of the image that was built of it; left out before */
-  imageId: z
-    .string()
-    .regex(/^sha256:[\da-f]{64}$/)
-    .optional(),
+  imageId: IMAGE_ID.optional(),
 });
 
 type StateDir = { readonly stateDir: string };

@@ -20,8 +20,8 @@ function judgeText(text: string, lines: readonly string[]): readonly string[] {
   ];
 }
 
-/** Returns the instructions, each as one line, without comments. */
-function listInstructions(lines: readonly string[]): readonly string[] {
+/** Returns the instructions of a Dockerfile's lines, each as one line, without comments. */
+export function listInstructions(lines: readonly string[]): readonly string[] {
   const instructions: string[] = [];
   let begun = "";
   for (const line of lines) {

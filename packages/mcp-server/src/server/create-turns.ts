@@ -33,6 +33,7 @@ import { createBell, type Bell } from "../bell/create-bell.ts";
 import { ringBell } from "../bell/ring-bell.ts";
 import { createSweeper, type Sweeper } from "../garbage/sweeper.ts";
 import { toSweeps } from "../garbage/to-sweeps.ts";
+import { findImageTools } from "../images/find-image-tools.ts";
 import { provideImage } from "../images/provide-image.ts";
 import { createLiveRuns } from "../live/live-runs.ts";
 import type { Host } from "../process/host.ts";
@@ -82,10 +83,9 @@ export async function createTurns(options: Options): Promise<Turns> {
   const { host, origin, owner, reportAgents: report = host.report, runner } = options;
   const kagent = options.config.kagent && createKagentAgents(options.config.kagent, { ...host, report });
   await kagent?.start();
-  const { imageTools } = runner;
   const workspaceRules = loadWorkspaceRules(options.config, host, runner);
   await refuseGuardedMounts(options.config.workspaces, workspaceRules);
-  const config = { ...withPresentAgents(options.config, kagent), imageTools };
+  const config = withPresentAgents({ ...options.config, ...(await findImageTools(options.config, runner)) }, kagent);
   const first = loadTools(config, { ...host, report });
   const catalog = createAgentCatalog(catalogOptions(first, config, { ...host, report }));
 

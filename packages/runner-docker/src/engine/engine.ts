@@ -48,11 +48,18 @@ export type Engine = {
   readonly protections: readonly EngineProtection[];
 };
 
+/** An endpoint at which no engine answered. */
+export type SilentEndpoint = Pick<Endpoint, "foundBy" | "url"> & {
+  /** Node's name of the error, such as `EACCES` */
+  readonly code: string | undefined;
+};
+
 // The API of Docker 20.10 and of Podman 4.
 const OLDEST_API: readonly [number, number] = [1, 40];
 
 /**
- * Connects to the user's engine. Throws `RUNNER_UNAVAILABLE` with the places that were tried and the remedy. `onTry` is called
+ * Connects to the user's engine. Throws `RUNNER_UNAVAILABLE` with the places that were tried and the remedy; its `cause` lists each as a
+ * {@link SilentEndpoint} if none answered. `onTry` is called
  * with each endpoint at once, for further requests in parallel: the engine that answers is the last one tried.
  */
 export async function connectEngine(
@@ -62,6 +69,7 @@ export async function connectEngine(
 ): Promise<Engine> {
   const endpoints = findEndpoints(env, home);
   const problems: string[] = [];
+  const cause: SilentEndpoint[] = [];
   for (const endpoint of endpoints) {
     const probing = probe(endpoint);
     onTry?.(endpoint);
@@ -69,10 +77,12 @@ export async function connectEngine(
       return await probing;
     } catch (error) {
       if (error instanceof BudgieError) throw error;
-      problems.push(`${endpoint.url} (from ${endpoint.foundBy}): ${formatReason(error)}`);
+      const { foundBy, url } = endpoint;
+      cause.push({ foundBy, url, code: (error as NodeJS.ErrnoException).code });
+      problems.push(`${url} (from ${foundBy}): ${formatReason(error)}`);
     }
   }
-  throw new BudgieError("RUNNER_UNAVAILABLE", formatAdvice(problems, usualSockets(env, home)));
+  throw new BudgieError("RUNNER_UNAVAILABLE", formatAdvice(problems, usualSockets(env, home)), { cause });
 }
 
 type Version = {

@@ -9,6 +9,7 @@ import { statusOf } from "../engine/to-budgie-error.ts";
 import { timeLimit } from "../engine/with-timeout.ts";
 import type { Built } from "./build-sandbox-image.ts";
 import { followBuild } from "./follow-build.ts";
+import { trustInProject } from "./trust-in-build.ts";
 
 export type ProjectBuild = {
   /** The hash of all that it is built from */
@@ -20,6 +21,8 @@ export type ProjectBuild = {
   readonly args: Readonly<Record<string, string>>;
   /** The stage; default the last one */
   readonly target: string | undefined;
+  /** Certificates in PEM that the build's steps trust besides the public ones; the image does not trust them */
+  readonly certificates?: string | undefined;
   /** The image that this one replaces, by id; it is removed unless something uses it */
   readonly replaces: string | undefined;
   readonly timeoutMs: number;
@@ -37,7 +40,8 @@ export const PROJECT_IMAGES = "budgie-project";
  * Builds the image of a project on the user's engine, in containers of the engine's own network, with limits, and without secrets, mounts and
  * logins. Throws `RUNNER_UNAVAILABLE` if there is no engine.
  */
-export async function buildProjectImage(build: ProjectBuild): Promise<Built> {
+export async function buildProjectImage(given: ProjectBuild): Promise<Built> {
+  const build = given.certificates === undefined ? given : withTrust(given, given.certificates);
   const engine = await connectEngine(build.hostEnv, build.home);
   const { docker } = engine;
   const tag = `${PROJECT_IMAGES}:${build.key}`;
@@ -56,6 +60,34 @@ export async function buildProjectImage(build: ProjectBuild): Promise<Built> {
     if (signal.aborted) return { failure: `it took longer than ${Math.round(build.timeoutMs / 60_000)} minutes` };
     return { failure: (cause instanceof Error ? cause.message : String(cause)).trim() };
   }
+}
+
+/** Returns the ids of images that the user's engine has, by name. Throws `RUNNER_UNAVAILABLE` if there is no engine. */
+export async function findImageIds(
+  names: readonly string[],
+  { home, hostEnv }: Pick<ProjectBuild, "home" | "hostEnv">,
+): Promise<Readonly<Record<string, string>>> {
+  const { docker } = await connectEngine(hostEnv, home);
+  const found = await Promise.all(
+    names.map(async (name) => {
+      const facts = await docker
+        .getImage(name)
+        .inspect()
+        .catch(() => undefined);
+      return facts === undefined ? [] : [[name, facts.Id] as const];
+    }),
+  );
+  return Object.fromEntries(found.flat());
+}
+
+function withTrust(build: ProjectBuild, certificates: string): ProjectBuild {
+  const { args, context, dockerfile: name, key } = build;
+  const text = context.find(({ path }) => path === name)?.bytes.toString("utf8") ?? "";
+  const { buildArgs, dockerfile, files } = trustInProject(certificates, text, key);
+  const own = context.filter(({ path }) => path !== name);
+  const added = Object.entries({ ...files, [name]: dockerfile });
+  const made = added.map(([path, content]) => ({ path, bytes: Buffer.from(content), isExecutable: false }));
+  return { ...build, args: { ...buildArgs, ...args }, context: [...own, ...made] };
 }
 
 function toOptions(

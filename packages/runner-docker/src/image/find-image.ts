@@ -25,7 +25,7 @@ export type SandboxImage = {
   readonly entrypoint: readonly string[];
   /** The rest of that; empty for none */
   readonly command: readonly string[];
-  /** The tools that its label names */
+  /** The tools that its label and variables name */
   readonly tools: readonly string[];
   /** The names of its variables that would direct an agent, or the programs that it starts */
   readonly strayVariables: readonly string[];
@@ -71,7 +71,7 @@ export async function findImage({ endpoint }: { readonly endpoint: Endpoint }, n
     path: valueOf("PATH") ?? USUAL_PATH,
     volumes,
     ...findCommand(facts),
-    tools: parseImageTools(Labels),
+    tools: parseImageTools(facts.Config ?? {}),
     strayVariables: findStrayVariables(facts),
     runtimeDir: valueOf("KIRO_RUNTIME_DIR"),
     hasPrograms: Labels?.["dev.budgie.programs"] === PROGRAMS,

@@ -5,7 +5,7 @@ import type { VolumeMount } from "@budgie/sandbox/mounts";
 import { type Caller, chooseSandboxUser, listUserNotices } from "@budgie/sandbox/profile";
 import { checkRuntime } from "../engine/check-runtime.ts";
 import type { EngineProtection } from "../engine/engine-protection.ts";
-import { connectEngine, type Engine } from "../engine/engine.ts";
+import { connectEngine, type Engine, type SilentEndpoint } from "../engine/engine.ts";
 import type { HostEnvironment } from "../engine/find-endpoints.ts";
 import { addPrograms, createFindPrograms } from "../image/find-programs.ts";
 import { findImage, type SandboxImage } from "../image/find-image.ts";
@@ -48,7 +48,14 @@ export type SandboxFacts = {
   readonly notices: readonly string[];
 };
 
-type Part<Facts> = { readonly ok: true; readonly facts: Facts } | { readonly ok: false; readonly problem: string };
+type Part<Facts> = { readonly ok: true; readonly facts: Facts } | Lack;
+
+type Lack = {
+  readonly ok: false;
+  readonly problem: string;
+  /** The endpoints at which no engine answered; left out for any other problem */
+  readonly silent?: readonly SilentEndpoint[] | undefined;
+};
 
 /**
  * Inspects everything that a sandboxed turn needs: it only creates a container that never starts, to inspect the image's files, and
@@ -130,7 +137,10 @@ async function attempt<Facts>(look: () => Promise<Facts>): Promise<Part<Facts>> 
   try {
     return { ok: true, facts: await look() };
   } catch (error) {
-    if (error instanceof BudgieError) return { ok: false, problem: error.message };
+    if (error instanceof BudgieError) {
+      const { cause, message } = error;
+      return { ok: false, problem: message, ...(Array.isArray(cause) ? { silent: cause } : {}) };
+    }
     return { ok: false, problem: error instanceof Error ? error.message : String(error) };
   }
 }

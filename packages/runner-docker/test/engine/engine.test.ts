@@ -50,6 +50,14 @@ describe("connectEngine", () => {
     expect((await connectEngine(fake.hostEnv, home)).users).toBe(users);
   });
 
+  it("lists the endpoints at which none answered as the cause", async () => {
+    const socket = join(home, "gone.sock");
+
+    await expect(connectEngine({ DOCKER_HOST: `unix://${socket}` }, home)).rejects.toMatchObject({
+      cause: [{ url: `unix://${socket}`, foundBy: "DOCKER_HOST", code: "ENOENT" }],
+    });
+  });
+
   it("distinguishes Podman and Docker", async () => {
     const version = { ...VERSION, Version: "4.3.1", Components: [{ Name: "Podman Engine" }] };
     await using fake = await createFakeEngine({ "GET /version": version, "GET /info": INFO });

@@ -12,24 +12,28 @@ import type { Finding } from "./finding.ts";
 export async function inspectEgress(
   facts: SandboxFacts,
   policy: EgressPolicy,
-  { caFile, host, lab }: Trial,
+  { caFile, callsKiro, host, lab }: Trial,
 ): Promise<readonly Finding[]> {
   if (policy.mode === "bridge" && canStart(facts))
     return [makeFinding("note", "--egress bridge is unsafe: nobody watches or refuses anything")];
   const [tried, remarks] = await Promise.all([
     canStart(facts) ? trySandbox(policy, listNamed(policy)[0], lab) : [],
-    inspectCertificates(facts, policy, { caFile, host }),
+    inspectCertificates(facts, policy, { caFile, callsKiro: callsKiro && canStart(facts), host }),
   ]);
   return [...tried, ...remarks];
 }
 
-/** Compares the certificates of the hosts that the user names with what sandboxes trust. */
+/** Compares the certificates of the hosts that the user names, and of one of Kiro's if it is called, with what sandboxes trust. */
 export async function inspectCertificates(
   { print }: Pick<SandboxFacts, "print">,
   policy: EgressPolicy,
-  { caFile, host }: Pick<Trial, "caFile" | "host">,
+  { caFile, callsKiro, host }: Omit<Trial, "lab">,
 ): Promise<readonly Finding[]> {
-  const remarks = await judgeCertificates(listNamed(policy), { policy, caFile, print }, host);
+  const remarks = await judgeCertificates(
+    [...(callsKiro ? findKiros(policy) : []), ...listNamed(policy)],
+    { policy, caFile, print },
+    host,
+  );
   return remarks.map((remark): Finding => ({ ...remark, what: "egress" }));
 }
 
@@ -39,7 +43,14 @@ function listNamed({ hosts, mode }: EgressPolicy): readonly AllowedHost[] {
   return hosts.filter(({ from, host: name }) => !from.startsWith("preset ") && !name.startsWith("*."));
 }
 
+/** Finds the first of Kiro's hosts: whatever inspects one inspects all. */
+function findKiros({ hosts }: EgressPolicy): readonly AllowedHost[] {
+  return hosts.filter(({ from, host }) => from.startsWith("preset kiro") && !host.startsWith("*.")).slice(0, 1);
+}
+
 type Trial = {
+  /** True if turns call Kiro, so that one of its hosts may be contacted before */
+  readonly callsKiro: boolean;
   /** The certificates of `--ca-file` */
   readonly caFile: string | undefined;
   readonly lab: LabOptions;
@@ -68,7 +79,7 @@ function canStart({ engine, image, runtime }: SandboxFacts): boolean {
 function makeUntried({ hosts, mode }: EgressPolicy): Finding {
   if (mode === "none") return makeFinding("ok", "nothing is allowed (--egress none)");
   const example = hosts.find(({ host }) => !host.startsWith("*."))?.host ?? "NAME";
-  const text = `no allowed host was tried: only one that you name is contacted, such as with --allow-host ${example}`;
+  const text = `no allowed host was tried: only one that you name is contacted, such as with "budgie doctor --sandbox --allow-host ${example}"`;
   return makeFinding("note", text);
 }
 

@@ -8,7 +8,7 @@ import type { Config } from "../../config/config.ts";
 import { findOnPath } from "../../process/find-on-path.ts";
 import type { Host } from "@budgie/mcp-server";
 import { createRunner } from "@budgie/mcp-server/commands";
-import { formatBuildTodo } from "./build-todo.ts";
+import { formatBuildTodo } from "../../agents/build-todo.ts";
 import type { Finding } from "./finding.ts";
 import { inspectMachine } from "./inspect-machine.ts";
 

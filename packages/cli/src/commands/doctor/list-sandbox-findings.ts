@@ -2,7 +2,8 @@ import { formatDuration } from "@budgie/core/text";
 import { usesCopy } from "@budgie/core/policy";
 import type { LoginFacts, SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "../../config/config.ts";
-import { formatBuildTodo } from "./build-todo.ts";
+import { formatBuildTodo } from "../../agents/build-todo.ts";
+import { findEngineTodo } from "./find-engine-todo.ts";
 import type { Finding } from "./finding.ts";
 import { findOnPath } from "../../process/find-on-path.ts";
 import { pickSandboxSecrets, type Host } from "@budgie/mcp-server";
@@ -26,7 +27,7 @@ export function listSandboxFindings(
     ...(runtime === undefined ? [] : [makeFinding("runtime", runtime, ({ name }) => `the engine has "${name}"`)]),
   ];
   return [
-    withTodo(makeFinding("engine", engine, formatEngine), startCommand(host)),
+    withTodo(makeFinding("engine", engine, formatEngine), engine.ok ? undefined : findEngineTodo(engine.silent, host)),
     ...(engine.ok ? engine.facts.protections.map((protection) => inspectProtection(protection, acceptWeaker)) : []),
     ...(engine.ok ? inspectCopies(engine.facts, config) : []),
     ...(engine.ok ? ofImage : [UNASKED]),
@@ -37,13 +38,6 @@ export function listSandboxFindings(
 }
 
 const UNASKED: Finding = { state: "note", what: "image", text: "not looked at, since there is no engine to ask" };
-
-function startCommand({ env, platform }: Host): string {
-  if (env["DOCKER_HOST"]) return "unset DOCKER_HOST              # or start the engine that it names";
-  return platform === "darwin"
-    ? "open -a Docker"
-    : "sudo systemctl start docker    # or, without root: systemctl --user start podman.socket";
-}
 
 type Login = NonNullable<SandboxFacts["login"]>;
 

@@ -1,5 +1,5 @@
 import { accessSync, constants, existsSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { BudgieError, loadAgents, type Agent, type EgressPolicy } from "@budgie/core";
 import { isKiros, listHideableHooks } from "@budgie/core/agents";
 import type { LabOptions } from "@budgie/claims";
@@ -63,7 +63,12 @@ async function examine(
   const found: readonly Finding[] = [
     ...withoutKiros(listSandboxFindings(facts, config, host), agents),
     ...(await inspectKiros(facts, agents, { config, host })),
-    ...(await inspectEgress(facts, egress, { caFile: config.caFile, lab, host })),
+    ...(await inspectEgress(facts, egress, {
+      caFile: config.caFile,
+      callsKiro: callsKiro(facts, agents),
+      lab,
+      host,
+    })),
     ...(await inspectImage(image, { agents, config, host })),
     ...(await inspectPrograms(agents, { config, host, signal })),
     ...inspectAgents(config, host),
@@ -103,6 +108,11 @@ async function inspectKiros(
   return needsKiro(agents) ? judgeKiros(await askKiros(facts, config, host), config) : [];
 }
 
+/** Returns true if turns can call Kiro. */
+function callsKiro({ login }: SandboxFacts, agents: readonly Agent[]): boolean {
+  return needsKiro(agents) && login?.ok === true;
+}
+
 function needsKiro(agents: readonly Agent[]): boolean {
   return agents.length === 0 || agents.some(isKiros);
 }
@@ -120,11 +130,11 @@ function inspectAgents(config: Config, host: Host): readonly Finding[] {
   const [problem] = problems;
   // The problem of the directory itself
   if (files.size === 0 && problem !== undefined) {
-    return [{ state: "failed", what: "agents", text: problem, todo: `mkdir -p "${config.agentsDir}"` }];
+    return [{ state: "failed", what: "agents", text: problem, todo: formatFirstAgent(config, host) }];
   }
   const { agents: offered, refusals } = acceptAgents(agents, config);
   return [
-    ...judgeAgents(offered, refusals, config),
+    ...judgeAgents(offered, refusals, { config, host }),
     ...[...problems, ...findHiddenFiles(agents, config, host)].map(makeNote),
     ...agents.flatMap(inspectHooks),
     ...refusals.map(makeFailure),
@@ -144,23 +154,28 @@ function makeFailure(text: string): Finding {
 function judgeAgents(
   offered: readonly Agent[],
   refusals: readonly string[],
-  { agentsDir, config = "" }: Config,
+  { config, host }: Context,
 ): readonly Finding[] {
   const listFound = (agents: readonly Agent[], place: string): readonly Finding[] =>
     agents.length === 0
       ? []
       : [{ state: "ok", what: "agents", text: `${agents.map(({ name }) => name).join(", ")}, in "${place}"` }];
   const found = [
-    ...listFound(offered.filter(isKiros), agentsDir),
+    ...listFound(offered.filter(isKiros), config.agentsDir),
     ...listFound(
       offered.filter((agent) => !isKiros(agent)),
-      config,
+      config.config ?? "",
     ),
   ];
   if (found.length > 0) return found;
   if (refusals.length > 0) return [];
-  const text = `none, in "${agentsDir}": the description of one must begin with "sub-agent:"`;
-  return [makeFailure(text)];
+  const text = `none, in "${config.agentsDir}": the description of one must begin with "sub-agent:"`;
+  return [{ ...makeFailure(text), todo: formatFirstAgent(config, host) }];
+}
+
+/** Returns the command that writes a first agent. */
+function formatFirstAgent({ agentsDir }: Config, { home }: Host): string {
+  return agentsDir === join(home, ".kiro/agents") ? "budgie init" : `budgie init --agents-dir "${agentsDir}"`;
 }
 
 function inspectHooks({ hooks = [], name }: Agent): readonly Finding[] {

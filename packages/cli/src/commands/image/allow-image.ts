@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { escapeForTerminal } from "@budgie/core/text";
 import { EXIT, type Host } from "@budgie/mcp-server";
-import { storeImageApproval, type ImageSource } from "@budgie/mcp-server/commands";
+import { readImageApprovals, storeImageApproval, type ImageSource } from "@budgie/mcp-server/commands";
 import type { Config } from "../../config/config.ts";
 import { isYes, refuseWithoutPerson } from "../../process/refuse-without-person.ts";
 import { findProject, requireSource } from "./find-project.ts";
@@ -16,20 +16,40 @@ export async function allowImage(config: Config, named: string | undefined, host
   const project = findProject(config, named, host);
   const source = requireSource(project);
   const { directory, state } = project;
-  if (state !== undefined && "imageId" in state) {
+  const bases = await findBases(source, host);
+  if (state !== undefined && "imageId" in state && isAllowed(bases, directory, config)) {
     host.stdout.write(`${escapeForTerminal(`The image of "${directory}" is allowed and built as it is now.`)}\n`);
     return EXIT.done;
   }
-  const lines = [`"${directory}" asks for an image of its own:`, ...formatSource(source), "", ...listEffects(source)];
+  const lines = [
+    `"${directory}" asks for an image of its own:`,
+    ...formatSource(source, bases),
+    "",
+    ...listEffects(source),
+  ];
   host.stdout.write(`${lines.map(escapeForTerminal).join("\n")}\n\nAllow it until this changes? [y/N] `);
   if (!(await isYes(host))) {
     host.stdout.write("Not allowed.\n");
     return EXIT.failed;
   }
   // The key is that of what was shown, whatever the files say by now.
-  storeImageApproval({ directory, key: source.key }, config);
+  storeImageApproval({ directory, key: source.key, bases }, config);
   host.stdout.write(`Allowed. Now "budgie image build" builds it.\n`);
   return EXIT.done;
+}
+
+type Ids = Readonly<Record<string, string>>;
+
+/** Finds the images that it is built on, by their ids; those that the engine does not have, or all without an engine, are left out. */
+async function findBases({ bases }: ImageSource, { env: hostEnv, home }: Host): Promise<Ids> {
+  const { findImageIds } = await import("@budgie/runner-docker");
+  return findImageIds(bases, { home, hostEnv }).catch(() => ({}));
+}
+
+/** Returns true if the images that it is built on are those of the approval. */
+function isAllowed(bases: Ids, directory: string, config: Config): boolean {
+  const allowed = readImageApprovals(config).find((one) => one.directory === directory)?.bases ?? {};
+  return Object.entries(allowed).every(([name, id]) => bases[name] === id);
 }
 
 function listEffects({ context, file }: ImageSource): readonly string[] {

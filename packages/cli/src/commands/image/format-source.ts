@@ -3,21 +3,15 @@ import type { ImageSource } from "@budgie/mcp-server/commands";
 const MOST_NAMES = 20;
 
 /** Returns lines with all that an image is built from, the Dockerfile whole. They may hold anything: escape them for a terminal. */
-export function formatSource({
-  args,
-  context,
-  dockerfile,
-  file,
-  ignored,
-  key,
-  name,
-  refused,
-  target,
-}: ImageSource): readonly string[] {
+export function formatSource(
+  { args, bases, context, dockerfile, file, ignored, key, name, refused, target }: ImageSource,
+  ids: Readonly<Record<string, string>> = {},
+): readonly string[] {
   const others = context.flatMap(({ path }) => (path === name ? [] : [path]));
   const facts = {
     file,
     key,
+    "built on": bases.map((base) => [base, ...(ids[base] ? [`(${ids[base]})`] : [])].join(" ")).join(", "),
     stage: target ?? "",
     arguments: Object.entries(args)
       .map((entry) => entry.join("="))

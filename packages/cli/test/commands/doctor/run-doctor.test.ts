@@ -44,7 +44,7 @@ describe("budgie doctor", () => {
       new RegExp(
         `^failed  image      The sandbox image .*\nfailed  login      there is none in .*\n` +
           `failed  agents     There is no agents directory "${user.host.agentsDir}"\\. .* with --agents-dir\\.\n\n` +
-          `To do:\n  budgie build-image\n  curl \\S+ https://cli.kiro.dev/install \\| bash && kiro-cli login\n  mkdir -p "${user.host.agentsDir}"\n$`,
+          `To do:\n  budgie build-image\n  curl \\S+ https://cli.kiro.dev/install \\| bash && kiro-cli login\n  budgie init\n$`,
       ),
     );
     expect(stdout).not.toMatch(/scandir|there is no image to look into/);
@@ -94,6 +94,7 @@ describe("budgie doctor", () => {
 
     expect(stdout).toMatch(/^failed {2}login {6}.*run "kiro-cli login"$/m);
     expect(stdout).toMatch(/^failed {2}agents {5}none, in ".*": the description of one must begin with "sub-agent:"$/m);
+    expect(stdout).toContain(`  budgie init --agents-dir "${user.workspace}"\n`);
   });
 
   it("names an agent whose tool would have another's name as left out, and not among those on offer", async () => {

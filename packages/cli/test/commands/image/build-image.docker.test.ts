@@ -2,20 +2,22 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { removeProjectImages } from "../../../../runner-docker/src/maintenance/remove-project-images.ts";
 import { createReport } from "../../../../runner-docker/src/maintenance/collect-garbage.ts";
+import { createCertificateAuthority } from "@budgie/testkit";
 import { openEngine } from "../../helpers/engine.ts";
 import { TEST_IMAGE, toText } from "../../helpers/start-budgie.ts";
 import { createProject } from "./create-project.ts";
 
 const STRAY = "KIRO_API_KEY=image LD_LIBRARY_PATH=/nowhere NODE_OPTIONS=--no-warnings FTP_PROXY=http://evil.test";
 const FACTS = [
-  "cat /etc/shop",
+  "cat /etc/shop /etc/trusted",
   "printenv PROJECT",
-  "printenv KIRO_API_KEY LD_LIBRARY_PATH NODE_OPTIONS FTP_PROXY",
+  "printenv NODE_EXTRA_CA_CERTS KIRO_API_KEY LD_LIBRARY_PATH NODE_OPTIONS FTP_PROXY",
   "env | grep -c ^HTTPS_PROXY=http://127.0.0.1:3128$",
 ].join("; ");
 
 describe("the image of a project", () => {
   it("runs a turn once a person has allowed it and it is built, until an agent edits what it is built of", async () => {
+    await using authority = await createCertificateAuthority();
     await using project = await createProject();
     onTestFinished(() => removeImages(project).then(() => undefined));
     writeProject(project);
@@ -25,7 +27,7 @@ describe("the image of a project", () => {
 
     const before = await ask("shell-worker", { prompt: login });
     const allowed = await project.type(["image", "allow"]);
-    const built = await project.type(["image", "build"]);
+    const built = await project.type(["image", "build", "--ca-file", authority.file]);
     const inside = await ask("shell-worker", { prompt: `[[run: ${FACTS}]]` });
     const short = await ask("shell-worker", { prompt: login, sessionId: sessionOf(before) });
     const edited = await ask("shell-worker", {
@@ -37,7 +39,12 @@ describe("the image of a project", () => {
     expect(toText(before)).toMatch(/^[1-9]/);
     expect(imageOf(before)).toMatchObject({ used: "default", reason: "nobody has allowed it" });
     expect(imageOf(inside)).toMatchObject({ used: "project", reason: "allowed", id: idOf(built.text) });
-    expect(toText(inside).split("\n").filter(Boolean)).toEqual(["shop", "of-the-image", "1"]);
+    expect(toText(inside).split("\n").filter(Boolean)).toEqual([
+      "shop",
+      "/etc/budgie-build/ca.pem",
+      "of-the-image",
+      "1",
+    ]);
     expect(toText(short)).toMatch(/^0/);
     expect(toText(edited)).toContain("shop");
     expect(imageOf(after)).toMatchObject({ used: "default", reason: "changed since it was allowed" });
@@ -81,7 +88,7 @@ function writeProject({ directory, write }: Project): void {
   write(".budgie/setup.sh", `echo shop > /etc/shop # ${directory}`);
   write(
     ".budgie/Dockerfile",
-    `FROM ${TEST_IMAGE}\nCOPY setup.sh /tmp/\nRUN sh /tmp/setup.sh\nENV PROJECT=of-the-image ${STRAY}\n`,
+    `FROM ${TEST_IMAGE}\nCOPY setup.sh /tmp/\nRUN sh /tmp/setup.sh && echo "$NODE_EXTRA_CA_CERTS" >/etc/trusted\nENV PROJECT=of-the-image ${STRAY}\n`,
   );
 }
 

@@ -16,13 +16,13 @@ export async function createProject() {
     home,
     directory,
     /** Runs a command at a terminal, and answers its question. */
-    async type(words: readonly string[], answer = "y") {
+    async type(words: readonly string[], answer = "y", own: NodeJS.ProcessEnv = {}) {
       const [stdin, stdout] = [new PassThrough(), new PassThrough()];
       stdin.end(`${answer}\n`);
       const reports: string[] = [];
       const report = (line: string): void => void reports.push(line);
       const terminal = { stdinIsTerminal: true, columns: 80 };
-      const env = { ...process.env, HOME: home };
+      const env = { ...process.env, HOME: home, ...own };
       const host = toSilentHost({ home, cwd: directory, env, stdin, stdout, report, ...terminal });
       const exitCode = await runCli(words, host).catch((error: unknown) => String(error));
       return { exitCode, text: [String((stdout.read() as Buffer | null) ?? ""), ...reports].join("\n") };

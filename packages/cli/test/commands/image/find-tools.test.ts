@@ -65,10 +65,11 @@ describe("the tools that a project's files ask for", () => {
         "",
         "# .nvmrc: node 22",
         "COPY --from=node:22-bookworm-slim /usr/local/ /usr/local/",
+        "ENV NODE_VERSION=22",
         "",
         "# go.mod: go 1.23",
         "COPY --from=golang:1.23-bookworm /usr/local/go/ /usr/local/go/",
-        "ENV PATH=/usr/local/go/bin:$PATH",
+        "ENV GOLANG_VERSION=1.23 PATH=/usr/local/go/bin:$PATH",
         "",
       ].join("\n"),
     );

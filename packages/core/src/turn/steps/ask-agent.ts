@@ -19,11 +19,13 @@ export function askAgent(settings: Settings): Step {
     const { runner } = turn.route;
     // No process waits for it.
     if (runner.isolation === "remote") await Promise.all(turn.ready);
+    const { copy } = turn.report;
+    const prompt = settings.briefs ? await withBriefing(request, runner, { ...provided, copy }) : request.prompt;
     return turn.route.protocol({
       agent: shown === undefined ? agent : { ...agent, shown },
       session: runner.isolation === "remote" ? beginWithFile(turn) : startWithPolicy(turn, { ...settings, provided }),
       directory,
-      prompt: settings.briefs ? withBriefing(request, runner, { ...provided, copy: turn.report.copy }) : request.prompt,
+      prompt,
       resume: session.begun,
       timeoutMs: policy.timeoutMs,
       signal,

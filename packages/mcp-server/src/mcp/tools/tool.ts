@@ -31,6 +31,8 @@ export type ToolOptions = NamingOptions & {
   readonly sandbox: boolean;
   /** The tools that the sandbox's image names; default none */
   readonly imageTools?: readonly string[] | undefined;
+  /** The same for images of agents' own; default none */
+  readonly toolsOfImages?: ReadonlyMap<string, readonly string[]> | undefined;
   /** `true` if calls without a session id may resume the last session */
   readonly stickySessions: boolean;
 };

@@ -40,7 +40,8 @@ describe("the description of an agent in a sandbox", () => {
 
   it.each([
     ["of all agents", {}, / Its image says that it has git, node@22\.$/],
-    ["of its own, which may have others", { program: { image: "own" } }, /and has 1s\.$/],
+    ["of its own", { program: { image: "own" } }, / Its image says that it has go@1\.25\.$/],
+    ["of its own, which names none", { program: { image: "bare" } }, /and has 1s\.$/],
   ])("names the tools of the image %s", (_, given, ending) => {
     const agent = { ...createAgent("writer"), ...given } as Agent;
     const options = {
@@ -49,6 +50,7 @@ describe("the description of an agent in a sandbox", () => {
       sandbox: true,
       tools: "both" as const,
       imageTools: ["git", "node@22"],
+      toolsOfImages: new Map([["own", ["go@1.25"]]]),
     };
     const tools = buildTools([agent], options);
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { formatBuildTodo } from "../../../src/commands/doctor/build-todo.ts";
+import { formatBuildTodo } from "../../src/agents/build-todo.ts";
 
 const [DEFAULT, OWN] = ["budgie-sandbox:latest", "my-image:1"];
 
