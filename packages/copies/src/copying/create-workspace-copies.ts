@@ -7,7 +7,9 @@ import { readEntries, TORN } from "../selection/read-entries.ts";
 import { selectEntries } from "../selection/select-entries.ts";
 import type { CopyWishes, Selection } from "../selection/selection.ts";
 import { openBaseFiles, type BaseFiles } from "./base-files.ts";
-import { createCopyProgress } from "./copy-progress.ts";
+import { createCopyProgress, type CopyProgress } from "./copy-progress.ts";
+import { readOnce } from "./read-once.ts";
+import { createSharedReadings } from "./shared-readings.ts";
 
 export type CopiesOptions = {
   /** The folder of the bases in the state directory */
@@ -34,12 +36,29 @@ const ATTEMPTS = 3;
 export function createWorkspaceCopies({ collect, folder, userGit, wishes }: CopiesOptions): OpenCopies {
   const bases = openBaseFiles(folder);
 
+  const shared = createSharedReadings(({ directory, git }, over) =>
+    selectEntries(directory, { wishes, userGit, git, signal: over }).then((selection) =>
+      readOnce(selection, { folder, over }),
+    ),
+  );
+
+  /** Selects and sends the directory, or what was read of it for several copies. */
+  async function selectAndSend(copy: WorkspaceCopy, turn: CopyTurn, onProgress: CopyProgress["tell"]) {
+    const { directory, git, sharedBase, signal } = turn;
+    if (sharedBase !== undefined) {
+      const { entries, manifest, selection } = await shared.find(turn, sharedBase);
+      const filled = countEntries(entries(), (done) => onProgress(done, manifest.entries.length));
+      return { selection, manifest, fillId: await copy.fill(filled, { signal }) };
+    }
+    const selection = await selectEntries(directory, { wishes, userGit, git, signal });
+    return { selection, ...(await send(copy, selection, { signal, onProgress })) };
+  }
+
   async function fill(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyReport> {
     const progress = createCopyProgress(turn.onProgress);
     try {
-      const { directory, git, signal } = turn;
-      const selection = await selectEntries(directory, { wishes, userGit, git, signal });
-      const { fillId, manifest } = await send(copy, selection, { ...turn, onProgress: progress.tell });
+      const { directory } = turn;
+      const { fillId, manifest, selection } = await selectAndSend(copy, turn, progress.tell);
       const { groups, notes } = selection.leftOut.list();
       const facts = { entries: manifest.entries.length, bytes: countBytes(manifest) };
       const report = { ...facts, leftOut: groups.map(({ count, paths, why }) => ({ why, count, paths })), notes };
@@ -91,6 +110,15 @@ async function send(
     } catch (error) {
       if (left === 1 || (error as NodeJS.ErrnoException).code !== TORN) throw error;
     }
+  }
+}
+
+async function* countEntries<Entry>(entries: AsyncIterable<Entry>, onCount: (count: number) => void) {
+  let count = 0;
+  onCount(count);
+  for await (const entry of entries) {
+    yield entry;
+    onCount(++count);
   }
 }
 
