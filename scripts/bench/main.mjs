@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { measureAcp } from "./acp.mjs";
 import { measureBuilds } from "./builds.mjs";
 import { measureConcurrency } from "./concurrency.mjs";
+import { measureCopies } from "./copies.mjs";
 import { measureEgress } from "./egress.mjs";
 import { measureHardening } from "./hardening.mjs";
 import { measureHostile } from "./hostile.mjs";
@@ -31,6 +32,7 @@ const CASES = {
   sessions: [measureSessions, 1],
   login: [measureLogin, 4],
   workspace: [measureWorkspace, 3],
+  copies: [measureCopies, 5],
   hardening: [measureHardening, 5],
   egress: [measureEgress, 12],
   acp: [measureAcp, 6],

@@ -66,8 +66,11 @@ async function connect({ host, directory, flags, dockerHost, program }) {
   let last;
 
   async function ask(agent, input) {
-    const call = { name: `kiro-subagents.${agent}`, arguments: { directory, ...input } };
-    const result = await client.callTool(call, undefined, { timeout: CALL_LIMIT_MS });
+    return call(`kiro-subagents.${agent}`, { directory, ...input });
+  }
+
+  async function call(name, args) {
+    const result = await client.callTool({ name, arguments: args }, undefined, { timeout: CALL_LIMIT_MS });
     if (result.isError) throw new Error(result.content[0].text);
     return result.structuredContent;
   }
@@ -75,6 +78,7 @@ async function connect({ host, directory, flags, dockerHost, program }) {
   return {
     pid: transport.pid,
     ask,
+    call,
     firstTurn: async () => void ({ sessionId: last } = await ask(AGENT, { prompt: PROMPT })),
     /** Runs a first turn, and resolves to its session. */
     newSession: async (input) => (await ask(AGENT, { prompt: PROMPT, ...input })).sessionId,

@@ -6,6 +6,7 @@ const TITLES = {
   sessions: "50 open sessions",
   login: "A renewed login",
   workspace: "Large workspaces",
+  copies: "Copies of a directory",
   hardening: "Hardening",
   egress: "Egress proxy",
   acp: "Codex over ACP",

@@ -33,6 +33,7 @@ export const NUMBERS = {
   limit: parseNumber(/^\d{1,15}$/, "a number of bytes, or 0 for no limit"),
   depth: parseNumber(/^[1-9]\d?$/, "a number from 1 to 99"),
   count: parseNumber(/^\d{1,9}$/, "a whole number"),
+  parallel: parseNumber(/^(?:\d|[1-5]\d|6[0-4])$/, "a whole number from 0 to 64"),
   positive: parseNumber(/^[1-9]\d{0,8}$/, "a whole number of at least 1"),
   tcpPort: parseNumber(/^\d{1,5}$/, "a port from 0 to 65535").refine(
     (port) => port <= 65_535,

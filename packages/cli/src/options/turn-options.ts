@@ -6,7 +6,7 @@ import { NUMBERS, PATH, SWITCH } from "./option-values.ts";
 // Messages complete the sentence "Expected --model to be <message>, got …".
 const duration = z.string();
 const rate = z.string().regex(/^(?:.+=)?\d{1,9}$/s, 'a number, or an agent and its number such as "code-reviewer=5"');
-const { count, depth, limit, positive } = NUMBERS;
+const { count, depth, limit, parallel, positive } = NUMBERS;
 
 /** The options of turns, of sessions and of the run log. */
 export const turnOptions = {
@@ -37,6 +37,11 @@ export const turnOptions = {
     }),
     maxQueued: option(count.optional(), {
       help: `how many more turns wait in the queue; ${DEFAULT_MAX_QUEUED} by default, 0 refuses them`,
+      value: "<number>",
+      visibility: "file",
+    }),
+    maxParallel: option(parallel.default(8), {
+      help: "how many agents one call of invoke_parallel runs, which clients have where agents work on copies; 8 by default, at most 64, 0 for no such calls",
       value: "<number>",
       visibility: "file",
     }),

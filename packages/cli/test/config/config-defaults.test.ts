@@ -57,6 +57,7 @@ it("parseConfig has the first budgie's defaults", () => {
     sanitize: true,
     maxPromptBytes: 400_000,
     maxAnswerBytes: 100_000,
+    maxParallel: 8,
     maxTurnsPerMinute: { all: undefined, agents: new Map() },
     turnLimits: { concurrent: undefined, queued: undefined, agents: new Map() },
     markUntrusted: true,

@@ -7,8 +7,10 @@ import { readEntries, TORN } from "../selection/read-entries.ts";
 import { selectEntries } from "../selection/select-entries.ts";
 import type { CopyWishes, Selection } from "../selection/selection.ts";
 import { openBaseFiles, type Base, type BaseFiles } from "./base-files.ts";
-import { createCopyProgress } from "./copy-progress.ts";
-import { createReferences, watchFill, watchFound } from "./references.ts";
+import { createCopyProgress, type CopyProgress } from "./copy-progress.ts";
+import { readOnce } from "./read-once.ts";
+import { createReferences, watchFill, watchFound, type References } from "./references.ts";
+import { createSharedReadings } from "./shared-readings.ts";
 
 export type CopiesOptions = {
   /** The folder of the bases in the state directory */
@@ -37,14 +39,38 @@ const ATTEMPTS = 3;
 export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes }: CopiesOptions): OpenCopies {
   const bases = openBaseFiles(folder);
 
+  const shared = createSharedReadings(async (turn, over) => {
+    const { selection, startedMs } = await select({ ...turn, signal: over });
+    return { startedMs, ...(await readOnce(selection, { folder, over })) };
+  });
+
+  async function select({ directory, git, signal }: CopyTurn) {
+    await settle?.(directory);
+    const startedMs = Date.now();
+    return { startedMs, selection: await selectEntries(directory, { wishes, userGit, git, signal }) };
+  }
+
+  /** Selects and sends the directory, or what was read of it for several copies. */
+  async function selectAndSend(copy: WorkspaceCopy, turn: CopyTurn, onProgress: CopyProgress["tell"]) {
+    const { sharedBase, signal } = turn;
+    if (sharedBase !== undefined) {
+      const { entries, manifest, selection, startedMs } = await shared.find(turn, sharedBase);
+      const references = createReferences();
+      const filled = countEntries(watchFill(entries(), references), (done) =>
+        onProgress(done, manifest.entries.length),
+      );
+      const fillId = await copy.fill(filled, { signal });
+      return { startedMs, selection, manifest, fillId, tips: listTips(references) };
+    }
+    const selected = await select(turn);
+    return { ...selected, ...(await send(copy, selected.selection, { signal, onProgress })) };
+  }
+
   async function fill(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyReport> {
     const progress = createCopyProgress(turn.onProgress);
     try {
-      const { directory, git, signal } = turn;
-      await settle?.(directory);
-      const startedMs = Date.now();
-      const selection = await selectEntries(directory, { wishes, userGit, git, signal });
-      const { fillId, manifest, tips } = await send(copy, selection, { ...turn, onProgress: progress.tell });
+      const { directory } = turn;
+      const { fillId, manifest, selection, startedMs, tips } = await selectAndSend(copy, turn, progress.tell);
       const { groups, notes } = selection.leftOut.list();
       const facts = { entries: manifest.entries.length, bytes: countBytes(manifest) };
       const report = { ...facts, leftOut: groups.map(({ count, paths, why }) => ({ why, count, paths })), notes };
@@ -99,12 +125,15 @@ async function send(
     });
     try {
       const fillId = await copy.fill(watchFill(reading, references), { signal });
-      const tips = [...new Set(references.list().map(({ commit }) => commit))];
-      return { fillId, tips, manifest: { entries } };
+      return { fillId, tips: listTips(references), manifest: { entries } };
     } catch (error) {
       if (left === 1 || (error as NodeJS.ErrnoException).code !== TORN) throw error;
     }
   }
+}
+
+function listTips(references: References): readonly string[] {
+  return [...new Set(references.list().map(({ commit }) => commit))];
 }
 
 // An agent may have made any number.
@@ -113,6 +142,15 @@ const MOST_NAMED = 20;
 /** Returns the first names, each of which may stand in two files of git. */
 function toNames(names: readonly string[]): readonly string[] {
   return [...new Set(names)].slice(0, MOST_NAMED);
+}
+
+async function* countEntries<Entry>(entries: AsyncIterable<Entry>, onCount: (count: number) => void) {
+  let count = 0;
+  onCount(count);
+  for await (const entry of entries) {
+    yield entry;
+    onCount(++count);
+  }
 }
 
 function countBytes({ entries }: Manifest): number {

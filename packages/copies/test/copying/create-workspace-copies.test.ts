@@ -1,6 +1,7 @@
 import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { createSessionId } from "@budgie/core";
 import type { FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies";
 import { expect, it } from "vitest";
@@ -135,22 +136,59 @@ it("The progress is told at once", async () => {
   expect(told[0]).toBe("looking at the directory");
 });
 
+it("Copies with one base are of the directory as it was when the first was made, and it is read once", async () => {
+  const { copies, copy, directory, fills, folder, turn } = openPlace({ "large.bin": "x".repeat(3 * 1024 ** 2) });
+  const over = new AbortController();
+  const sharing = () => ({ ...turn, sessionId: createSessionId(), sharedBase: { over: over.signal } });
+  const [sharedBase, other] = [sharing().sharedBase, sharing()];
+
+  const first = { ...sharing(), sharedBase };
+  await copies.prepare(copy, first);
+  writeFileSync(join(directory, "a.txt"), "b");
+  const second = { ...sharing(), sharedBase };
+  await copies.prepare(copy, second);
+  await copies.prepare(copy, other);
+
+  expect(fills.map(({ texts }) => texts.get("a.txt"))).toEqual(["a", "a", "b"]);
+  expect(fills.map(({ texts }) => texts.get("large.bin")?.length)).toEqual([3, 3, 3].map((size) => size * 1024 ** 2));
+  const bases = await Promise.all([first, second].map(({ sessionId }) => copies.bases.load(sessionId)));
+  expect(bases[1]?.manifest).toEqual(bases[0]?.manifest);
+  expect(bases[1]?.report).toEqual(bases[0]?.report);
+  // The contents lie in files without names.
+  expect(readdirSync(folder).filter((name) => !name.endsWith(".jsonl"))).toEqual([]);
+  over.abort();
+});
+
+it("A turn that is cancelled leaves the shared base to the others, and all ends with the base", async () => {
+  const { copies, copy, turn } = openPlace();
+  const over = new AbortController();
+  const sharedBase = { over: over.signal };
+  const others = { ...turn, sessionId: createSessionId(), sharedBase };
+
+  const cancelled = copies.prepare(copy, { ...turn, sharedBase, signal: AbortSignal.abort() });
+  const made = copies.prepare(copy, others);
+
+  await expect(cancelled).rejects.toMatchObject({ code: "CANCELLED" });
+  expect((await made).entries).toBe(5);
+  over.abort();
+  await expect(copies.prepare(copy, { ...others, sessionId: createSessionId() })).rejects.toThrow();
+});
+
 function openPlace(files: Record<string, string> = {}, collect?: CollectChanges) {
   const directory = createTree({ "a.txt": "a", "b.log": "", ".gitignore": "*.log", ".git/HEAD": "", ...files });
   return { ...open(directory, { collect }), directory };
 }
 
 function open(directory: string, hooks: Pick<CopiesOptions, "collect" | "settle"> = {}) {
-  const fills: { id: string; readonly paths: readonly string[] }[] = [];
+  const fills: { id: string; readonly paths: readonly string[]; readonly texts: ReadonlyMap<string, string> }[] = [];
   const copy: WorkspaceCopy = {
     fillId: async () => fills.at(-1)?.id,
     async fill(entries) {
-      const paths: string[] = [];
-      for await (const { content, entry } of entries) {
-        paths.push(entry.path);
-        if (content !== undefined && !Buffer.isBuffer(content)) for await (const _ of content);
+      const texts = new Map<string, string>();
+      for await (const { content = Buffer.of(), entry } of entries) {
+        texts.set(entry.path, Buffer.isBuffer(content) ? content.toString() : await text(content));
       }
-      fills.push({ id: `fill ${fills.length}`, paths });
+      fills.push({ id: `fill ${fills.length}`, paths: [...texts.keys()], texts });
       return `fill ${fills.length - 1}`;
     },
     read: () => {

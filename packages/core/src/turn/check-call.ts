@@ -23,9 +23,18 @@ export async function checkCall(request: TurnRequest, rules: CallRules): Promise
   refuseUnenforceable(agent, request);
   const prompt = parsePrompt(request.prompt, agent.name, rules.textLimits);
   const directory = await checkWorkspace(request.directory, rules.workspaceRules);
-  const policy = narrowPolicy(rules.policyOf(agent.name, directory), request.tightening ?? {}, loosenedError);
+  const policy = narrowPolicy(
+    chooseCeiling(request, rules.policyOf(agent.name, directory)),
+    request.tightening ?? {},
+    loosenedError,
+  );
   const promptBytes = Buffer.byteLength(request.prompt);
   return { agent, prompt, promptBytes, policy, directory, sessionId: request.sessionId };
+}
+
+/** Returns the policy that a call cannot exceed. Calls that share a base would overwrite each other's files in the directory itself. */
+function chooseCeiling({ sharedBase }: TurnRequest, policy: Policy): Policy {
+  return sharedBase !== undefined && policy.workspace === "rw" ? { ...policy, workspace: "copy" } : policy;
 }
 
 /** Finds an agent by its name, or throws `AGENT_NOT_FOUND`. */

@@ -2,6 +2,7 @@ import type { Agent } from "../agents/agent.ts";
 import type { Amounts } from "../budget/budget.ts";
 import type { Policy, Tightening } from "../policy/policy.ts";
 import type { StartOptions } from "../runner/runner.ts";
+import type { SharedBase } from "./workspace-copies.ts";
 
 /** A call of an agent. */
 export type TurnRequest = {
@@ -16,6 +17,8 @@ export type TurnRequest = {
   readonly tightening?: Tightening | undefined;
   /** The most that this call may use, if that is less than configured */
   readonly budget?: Amounts | undefined;
+  /** The base that it shares with other calls; default none */
+  readonly sharedBase?: SharedBase | undefined;
 };
 
 /** A call that was checked completely, before anything is started for it. */

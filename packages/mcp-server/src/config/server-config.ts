@@ -86,6 +86,8 @@ export type ServerConfig = NamingOptions &
 
     readonly retry: RetryMode;
     readonly turnLimits: LimitWishes;
+    /** The most agents that one call runs; 0 offers no such call */
+    readonly maxParallel: number;
     readonly maxTurnsPerMinute: RateLimits;
     readonly maxDepth?: number | undefined;
     /** 0 if no process lives longer than its turn */

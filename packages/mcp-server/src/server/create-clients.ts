@@ -3,6 +3,7 @@ import { isTooDeep, type FileTrust, type Nesting } from "@budgie/core/policy";
 import type { HealthReport } from "@budgie/core/runs";
 import type { SessionStore } from "@budgie/core/sessions";
 import type { Step } from "@budgie/core/turn";
+import { hasCopies } from "../config/has-copies.ts";
 import type { ServerConfig } from "../config/server-config.ts";
 import type { Client } from "../mcp/connection/connection.ts";
 import { buildLongCallTools } from "../mcp/long-calls/build-long-call-tools.ts";
@@ -12,6 +13,8 @@ import type { Tool } from "../mcp/tools/tool.ts";
 import { createLongCalls } from "../mcp/long-calls/long-calls.ts";
 import { buildChangeTools } from "../mcp/changes/build-change-tools.ts";
 import { byName } from "../mcp/names/find-tool.ts";
+import { runParallel } from "../mcp/parallel/run-parallel.ts";
+import type { FoundOverlaps } from "../mcp/parallel/to-parallel-result.ts";
 import { withChanges } from "../mcp/changes/with-changes.ts";
 import type { ChangeSetsOpener } from "./change-sets-opener.ts";
 import { createSessionOwners, ownSessions } from "./own-sessions.ts";
@@ -72,6 +75,12 @@ export function createClients(config: Options, options: ClientsOptions): (client
   const changeTools = buildChangeTools(config);
   const areListed = hasCopies(config);
 
+  async function findOverlaps(changeIds: readonly string[]): Promise<FoundOverlaps> {
+    const all = await (await changes.open()).list();
+    const { findOverlaps: findIn } = await import("../mcp/parallel/find-overlaps.ts");
+    return findIn(changeIds.flatMap((id) => all.find((stored) => stored.id === id) ?? []));
+  }
+
   return ({ info }) => {
     const owner = owners?.addClient();
     const clientTurn = runTurn(() => info()?.name);
@@ -97,6 +106,8 @@ export function createClients(config: Options, options: ClientsOptions): (client
       ...(owner === undefined ? {} : { endSessions: owner.remove }),
       runTurn: (request, hooks) => clientTurn(request, { ...hooks, steps }),
       report: config.verbose ? report : undefined,
+      runParallel: (input, call, hooks) =>
+        longCalls.runInTime(hooks, (signal) => runParallel(input, { ...call, findOverlaps }, { ...hooks, signal })),
     });
     const tools = withChanges(joinTools([longCalls, agentTools]), {
       tools: changeTools,
@@ -134,11 +145,4 @@ function joinTools(sets: readonly ClientTools[]): ClientTools {
       for (const set of sets) await set.close();
     },
   };
-}
-
-/** Returns true if some agent works on a copy of its directory. */
-function hasCopies({ policies, workspaces }: Pick<Options, "policies" | "workspaces">): boolean {
-  const all = [policies, ...workspaces.map((one) => one.policies)];
-  const access = all.flatMap(({ agents, ceiling }) => [ceiling, ...agents.values()]);
-  return access.some(({ workspace }) => workspace === "copy");
 }

@@ -56,7 +56,14 @@ function createWatchedTools({ host }: BudgieUser, protocol: Protocol) {
     workspaceRules: { allowedRoots: [], guarded: undefined },
   });
   const tools = buildTools(agents, { ...TOOL_OPTIONS, toolPrefix: "" });
-  const options = { tools: () => tools, runTurn, health: neverAsked, onCall: () => undefined, report: undefined };
+  const options = {
+    tools: () => tools,
+    runTurn,
+    health: neverAsked,
+    onCall: () => undefined,
+    report: undefined,
+    runParallel: neverAsked,
+  };
   return { runLog, clientTools: createClientTools(options) };
 }
 

@@ -10,13 +10,16 @@ export function copyWorkspace({ copies }: Pick<TurnSettings, "copies">): Step {
     // An agent that runs elsewhere gets nothing of the directory.
     if (!usesCopy(request.policy.workspace) || route.runner.isolation === "remote") return next();
     const copy = session.home.copy?.();
-    if (copies === undefined || copy === undefined) throw withoutCopies();
+    if (copies === undefined || copy === undefined) {
+      throw withoutCopies(turn.asked.sharedBase === undefined ? "rw" : "ro");
+    }
     const facts = {
       sessionId: session.id,
       runId: turn.id,
       agent: session.agent,
       directory: session.directory,
       git: turn.git.folders,
+      sharedBase: turn.asked.sharedBase,
       signal: turn.signal,
       onProgress: (text: string) => turn.enter({ phase: "starting", doing: text }),
     };
@@ -41,9 +44,9 @@ function mayHaveChanged({ processes, request }: Turn): boolean {
   return request.policy.workspace === "copy" && processes.length > 0;
 }
 
-function withoutCopies(): BudgieError {
+function withoutCopies(instead: "ro" | "rw"): BudgieError {
   return new BudgieError(
     "INPUT_INVALID",
-    'There is no copy of the directory to work on: copies need a sandbox, on Docker. Run budgie so, or ask with "workspace" as "rw".',
+    `There is no copy of the directory to work on: copies need a sandbox, on Docker. Run budgie so, or ask with "workspace" as "${instead}".`,
   );
 }

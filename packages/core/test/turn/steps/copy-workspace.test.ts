@@ -2,7 +2,7 @@ import { BudgieError, createRunTurn, type Runner } from "@budgie/core";
 import type { WorkspaceCopy } from "@budgie/core/copies";
 import type { Policy } from "@budgie/core/policy";
 import { TurnEvents, type TurnProgress } from "../../../src/protocol/turn-events.ts";
-import type { WorkspaceCopies } from "../../../src/turn/workspace-copies.ts";
+import type { SharedBase, WorkspaceCopies } from "../../../src/turn/workspace-copies.ts";
 import { createFakeRunner, failureOf } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
 import { AGENT } from "../../helpers/agent.ts";
@@ -50,7 +50,28 @@ describe("a turn on the directory itself", () => {
   });
 });
 
-type Asked = { readonly fails?: boolean; readonly hasCopies?: boolean };
+describe("a turn that shares a base with others", () => {
+  it.each([
+    ["rw", ["prepare", "agent", "collect"]],
+    ["copy", ["prepare", "agent", "collect"]],
+    ["ro", ["agent"]],
+  ] as const)("works on a copy of it if it may write, as with %j", async (workspace, expected) => {
+    const sharedBase = { over: new AbortController().signal };
+
+    const { bases, order } = await ask(workspace, { sharedBase });
+
+    expect(order).toEqual(expected);
+    expect(bases).toEqual(workspace === "ro" ? [] : [sharedBase]);
+  });
+
+  it("is refused without copies, unless it asks to read only", async () => {
+    const { error } = await fail(ask("rw", { hasCopies: false, sharedBase: { over: new AbortController().signal } }));
+
+    expect(error).toMatchObject({ code: "INPUT_INVALID", message: expect.stringContaining('"workspace" as "ro"') });
+  });
+});
+
+type Asked = { readonly fails?: boolean; readonly hasCopies?: boolean; readonly sharedBase?: SharedBase };
 const orders = new WeakMap<object, string[]>();
 
 async function fail(turn: Promise<unknown>) {
@@ -58,13 +79,15 @@ async function fail(turn: Promise<unknown>) {
   return { error, order: orders.get(error) ?? [] };
 }
 
-async function ask(workspace: Policy["workspace"], { fails = false, hasCopies = true }: Asked = {}) {
+async function ask(workspace: Policy["workspace"], { fails = false, hasCopies = true, sharedBase }: Asked = {}) {
+  const bases: unknown[] = [];
   const order: string[] = [];
   const phases: TurnProgress[] = [];
   const events = new TurnEvents();
   events.on("phase", (phase) => void phases.push(phase));
   const copies: WorkspaceCopies = {
-    async prepare(_copy, { onProgress }) {
+    async prepare(_copy, { onProgress, sharedBase: base }) {
+      bases.push(base);
       order.push("prepare");
       onProgress?.("copying");
       return REPORT;
@@ -92,8 +115,9 @@ async function ask(workspace: Policy["workspace"], { fails = false, hasCopies = 
     copies,
   });
   try {
-    const reply = await runTurn({ agent: AGENT.name, prompt: "Look.", directory: import.meta.dirname }, { events });
-    return { order, phases, reply };
+    const request = { agent: AGENT.name, prompt: "Look.", directory: import.meta.dirname, sharedBase };
+    const reply = await runTurn(request, { events });
+    return { bases, order, phases, reply };
   } catch (error) {
     orders.set(error as object, order);
     throw error;

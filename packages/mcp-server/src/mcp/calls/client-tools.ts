@@ -1,14 +1,14 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import type { RunTurn, TurnRequest } from "@budgie/core";
+import type { RunTurn } from "@budgie/core";
 import type { HealthReport } from "@budgie/core/runs";
-import { parseAmounts } from "@budgie/core/budget";
-import { parseTimeout, formatDuration, escapeForTerminal } from "@budgie/core/text";
+import { formatDuration, escapeForTerminal } from "@budgie/core/text";
 import type { TurnHooks } from "@budgie/core/turn";
 import { toAgentsResult } from "./to-agents-result.ts";
 import { findTool } from "../names/find-tool.ts";
-import { agentInput, invokeInput, noInput, parseToolInput, type AgentInput } from "../tools/parse-tool-input.ts";
+import { agentInput, invokeInput, noInput, parseToolInput, type ParallelInput } from "../tools/parse-tool-input.ts";
 import { toErrorResult, toHealthResult, toReplyResult } from "./to-reply-result.ts";
 import type { Tool } from "../tools/tool.ts";
+import { toTurnRequest } from "./to-turn-request.ts";
 
 /** Hooks of one tool call. */
 export type CallHooks = TurnHooks & {
@@ -35,6 +35,15 @@ export type ClientTools = {
   readonly close: () => Promise<void>;
 };
 
+/** The parts of a client's tools that run agents. */
+export type ParallelCall = {
+  readonly runTurn: RunTurn;
+  /** Returns the name of an agent that a call may name by its tool */
+  readonly nameOf: (agent: string) => string;
+  /** The session id that begins a new session; `undefined` if leaving it out does */
+  readonly newSession: string | undefined;
+};
+
 export type ClientToolsOptions = {
   /** Returns the current tools. */
   readonly tools: () => readonly Tool[];
@@ -46,6 +55,8 @@ export type ClientToolsOptions = {
   readonly onCall: () => void;
   /** Called with a line at the beginning and the end of each turn */
   readonly report: ((line: string) => void) | undefined;
+  /** Runs the agents of a call of `invoke_parallel` */
+  readonly runParallel: (input: ParallelInput, call: ParallelCall, hooks: TurnHooks) => Promise<CallToolResult>;
   /** Ends what the client owns; by default it ends with the program */
   readonly endSessions?: () => Promise<void>;
 };
@@ -57,16 +68,24 @@ export function createClientTools({
   endSessions,
   onCall,
   report,
+  runParallel,
   runTurn,
   tools,
 }: ClientToolsOptions): ClientTools {
   async function answer({ purpose }: Tool, input: unknown, hooks: TurnHooks): Promise<CallToolResult> {
     switch (purpose.kind) {
       case "agent":
-        return toReplyResult(await runTurn(toRequest(purpose.agent.name, parseToolInput(agentInput, input)), hooks));
+        return toReplyResult(
+          await runTurn(toTurnRequest(purpose.agent.name, parseToolInput(agentInput, input)), hooks),
+        );
       case "invoke-agent": {
         const { agent, ...rest } = parseToolInput(invokeInput, input);
-        return toReplyResult(await runTurn(toRequest(agent, rest), hooks));
+        return toReplyResult(await runTurn(toTurnRequest(agent, rest), hooks));
+      }
+      case "invoke-parallel": {
+        const { input: schema, newSession } = purpose;
+        const call = { runTurn, newSession, nameOf: (name: string) => findAgent(tools(), name) };
+        return runParallel(parseToolInput(schema, input), call, hooks);
       }
       case "list-agents":
         parseToolInput(noInput, input);
@@ -101,12 +120,11 @@ export function createClientTools({
   };
 }
 
-/** Returns the request of a turn. An empty text means none, since models fill in what they could leave out. */
-function toRequest(agent: string, { budget, egress, sessionId, timeout, workspace, ...rest }: AgentInput): TurnRequest {
-  const timeoutMs = timeout ? parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID") : undefined;
-  const most = budget ? parseAmounts(budget, 'the argument "budget"', "INPUT_INVALID") : undefined;
-  const tightening = { workspace, egress, timeoutMs };
-  return { agent, ...rest, sessionId: sessionId || undefined, tightening, budget: most };
+/** Returns the name of the agent that a tool of this name runs; the name itself if there is none. */
+function findAgent(tools: readonly Tool[], name: string): string {
+  if (tools.some(({ purpose }) => purpose.kind === "agent" && purpose.agent.name === name)) return name;
+  const purpose = findTool(tools, name)?.purpose;
+  return purpose?.kind === "agent" ? purpose.agent.name : name;
 }
 
 /** Returns the name of the called agent, whether it exists or not; `undefined` for tools that run none. */
@@ -116,6 +134,8 @@ function findAgentName({ purpose }: Tool, input: unknown): string | undefined {
       return purpose.agent.name;
     case "invoke-agent":
       return String((input as { readonly agent?: unknown } | undefined)?.agent);
+    case "invoke-parallel":
+      return "invoke_parallel";
     case "list-agents":
     case "health-check":
       return undefined;
@@ -124,5 +144,7 @@ function findAgentName({ purpose }: Tool, input: unknown): string | undefined {
 
 function formatOutcome({ isError, structuredContent: facts = {} }: CallToolResult): string {
   if (isError === true) return `failed with ${String(facts["code"])}`;
+  const { results } = facts;
+  if (Array.isArray(results)) return `answered for ${results.length} agents`;
   return `answered in session ${String(facts["sessionId"])}`;
 }

@@ -43,7 +43,7 @@ export function createProgress({ heartbeatMs, isFull, send, token }: ProgressOpt
   }
 
   events.on("phase", (turn) => {
-    const isNew = latest === undefined || placeOf(latest) !== placeOf(turn);
+    const isNew = latest?.runId !== turn.runId || placeOf(latest) !== placeOf(turn);
     latest = turn;
     if (isNew) tell();
   });

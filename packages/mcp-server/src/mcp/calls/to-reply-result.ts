@@ -32,6 +32,8 @@ function toMissedContent(missed: readonly UndeliveredAnswer[]): CallToolResult["
 
 /** Returns the ids of the runs whose answers a result contains. */
 export function listRunIds({ structuredContent = {} }: CallToolResult): readonly string[] {
+  const { results } = structuredContent;
+  if (Array.isArray(results)) return results.flatMap((one) => listRunIds({ content: [], structuredContent: one }));
   const { missed = [], runId, status } = structuredContent;
   const own = status === "done" && typeof runId === "string" ? [runId] : [];
   return [...own, ...(missed as Reply["missed"]).map((answer) => answer.runId)];

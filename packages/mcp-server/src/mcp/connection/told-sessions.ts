@@ -33,9 +33,9 @@ export function createToldSessions(): ToldIds {
   };
 }
 
-/** Returns the ids in a result of a turn, or of the status of several. */
+/** Returns the ids in a result of a turn, or of several. */
 function listSessionIds({ structuredContent = {} }: CallToolResult): readonly string[] {
-  const { runs = [] } = structuredContent;
-  const facts = [structuredContent, ...(runs as readonly Record<string, unknown>[])];
+  const { results = [], runs = [] } = structuredContent;
+  const facts = [structuredContent, ...([runs, results].flat() as readonly Record<string, unknown>[])];
   return facts.flatMap(({ sessionId }) => (typeof sessionId === "string" ? [sessionId] : []));
 }

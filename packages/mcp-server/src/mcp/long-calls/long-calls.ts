@@ -2,11 +2,12 @@ import { once } from "node:events";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Step } from "@budgie/core/turn";
 import { findTool } from "../names/find-tool.ts";
-import { answerInTime } from "./answer-in-time.ts";
+
 import { beginClientRun, type ClientRun } from "./client-run.ts";
 import { createClientRuns } from "./client-runs.ts";
 import { cancelInput, statusInput, waitInput, type LongCallTool } from "./build-long-call-tools.ts";
 import { toCancelledResult, findEnd, toRunningResult, toStatusResult, toStoppingResult } from "./to-running-result.ts";
+import { answerInTime, createRunInTime, type RunInTime } from "./answer-in-time.ts";
 import { parseToolInput } from "../tools/parse-tool-input.ts";
 import { toErrorResult } from "../calls/to-reply-result.ts";
 import type { CallHooks, ClientTools, StartedCall } from "../calls/client-tools.ts";
@@ -22,6 +23,8 @@ export type LongCallOptions = {
 export type LongCalls = ClientTools & {
   /** Tells a call when to answer */
   readonly step: Step;
+  /** Does the same for a call that runs several turns */
+  readonly runInTime: RunInTime;
   /** Begins a call that is answered at the soft deadline even if its turn has not ended; `undefined` without a deadline. */
   readonly begin: (tool: string, hooks: CallHooks) => StartedCall | undefined;
 };
@@ -30,6 +33,7 @@ export type LongCalls = ClientTools & {
 export function createLongCalls({ deadlineMs, report, tools }: LongCallOptions): LongCalls {
   const runs = createClientRuns();
   const names = namesOf(tools);
+  const runInTime = createRunInTime({ find: runs.get, deadlineMs });
   let isStopped = false;
 
   async function answer(run: ClientRun, ifDropped: CallHooks["ifDropped"]): Promise<CallToolResult> {
@@ -98,7 +102,8 @@ export function createLongCalls({ deadlineMs, report, tools }: LongCallOptions):
   };
 
   return {
-    step: answerInTime({ find: runs.get, deadlineMs }),
+    step: answerInTime(runInTime),
+    runInTime,
     begin(tool, { events, ifDropped }) {
       if (deadlineMs() === undefined) return undefined;
       const run = beginClientRun(tool, events);

@@ -12,12 +12,15 @@ export const OWN_TOOLS = [
   "discard_changes",
   "list_agents",
   "invoke_agent",
+  "invoke_parallel",
 ] as const;
 
 type OwnTool = (typeof OWN_TOOLS)[number];
 
+const ROUTER_TOOLS: ReadonlySet<OwnTool> = new Set(["list_agents", "invoke_agent", "invoke_parallel"]);
+
 /** Returns the name of one of budgie's own tools. The router's tools have no prefix; with `--tools router`, none has. */
 export function nameOwnTool(own: OwnTool, options: NamingOptions): ToolName {
-  const isBare = options.tools === "router" || own === "list_agents" || own === "invoke_agent";
+  const isBare = options.tools === "router" || ROUTER_TOOLS.has(own);
   return isBare ? { name: own, aliases: [] } : toToolName(own, options);
 }

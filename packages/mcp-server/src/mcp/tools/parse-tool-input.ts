@@ -64,6 +64,34 @@ export const invokeInput = z.strictObject({ agent, ...agentInput.shape });
 /** The input of `invoke_agent` with `--sticky-sessions`. */
 export const stickyInvokeInput = z.strictObject({ agent, ...stickyAgentInput.shape });
 
+/** Returns the input of `invoke_parallel`, which takes this many agents at most. */
+export function buildParallelInput(most: number) {
+  const tasks = z
+    .array(z.strictObject({ agent: z.string("a text"), prompt: agentInput.shape.prompt }, "an object"), "a list")
+    .min(1, "a list of at least one agent with its prompt")
+    .max(most, `a list of at most ${most} agents`);
+  return z.strictObject({
+    directory: agentInput.shape.directory,
+    agents: tasks.describe(
+      "What to run: the name of an agent or of its tool, and its prompt. An agent may be there more than once.",
+    ),
+    workspace: z
+      .enum(["copy", "ro"], '"copy" or "ro"')
+      .optional()
+      .describe('"ro" keeps all of them from changing anything. Leave it out for a copy each, where they may write.'),
+    egress: agentInput.shape.egress,
+    timeout: z
+      .string("a text")
+      .optional()
+      .describe('How long the whole call may take, such as "5m". Each agent also has its own configured time.'),
+    budget: agentInput.shape.budget.describe(
+      'The most that each agent may use, such as "2 credits" or "1 USD", if that is less than configured.',
+    ),
+  });
+}
+
+export type ParallelInput = z.infer<ReturnType<typeof buildParallelInput>>;
+
 /** The input of a tool without arguments. */
 export const noInput = z.strictObject({});
 
@@ -86,12 +114,22 @@ function explainIssue(
   { shape }: z.ZodObject,
   input: Readonly<Record<string, unknown>>,
 ): string {
+  const name = formatPlace(issue.path);
   if (issue.code === "unrecognized_keys") {
     const unknown = issue.keys.map((key) => JSON.stringify(key)).join(", ");
+    if (name !== "") return `The argument "${name}" has no ${unknown}.`;
     const known = Object.keys(shape).join(", ") || "none";
     return `The tool has no argument ${unknown}. Its arguments are: ${known}.`;
   }
-  const name = String(issue.path[0]);
-  if (input[name] === undefined) return `The argument "${name}" is missing. ${shape[name]?.description ?? ""}`.trim();
+  if (issue.path.length === 1 && input[name] === undefined)
+    return `The argument "${name}" is missing. ${shape[name]?.description ?? ""}`.trim();
   return `The argument "${name}" must be ${issue.message}.`;
+}
+
+/** Returns the place of an argument, such as `agents[1].prompt`; empty for the arguments themselves. */
+function formatPlace([name = "", ...path]: z.core.$ZodIssue["path"]): string {
+  return path.reduce<string>(
+    (place, key) => (typeof key === "number" ? `${place}[${key}]` : `${place}.${String(key)}`),
+    String(name),
+  );
 }

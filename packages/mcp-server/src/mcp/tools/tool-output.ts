@@ -82,6 +82,29 @@ export const replyOutput = z.looseObject({
   warnings: z.array(z.string()).optional().describe("What to know about this answer"),
 });
 
+/** The output of `invoke_parallel`. */
+export const parallelOutput = z.looseObject({
+  ...failure,
+  results: z
+    .array(
+      z.looseObject({
+        status: z.string().describe('"done" or "failed"'),
+        agent: z.string(),
+        runId: z.string(),
+        sessionId: z.string().optional().describe("What that agent's own tool takes to resume its conversation"),
+        response: z.string().optional().describe("What it answered"),
+        code: z.string().optional().describe("What kind of error it was, if it failed"),
+      }),
+    )
+    .describe("One for each agent, in the order of the call"),
+  overlaps: z
+    .array(
+      z.looseObject({ path: z.string(), changeIds: z.array(z.string()).describe("The change sets that change it") }),
+    )
+    .describe("The first paths that more than one of them changed, each in its own way"),
+  moreOverlaps: z.number().describe("The number of further ones"),
+});
+
 /** The output of `list_agents`. */
 export const agentsOutput = z.looseObject({
   ...failure,

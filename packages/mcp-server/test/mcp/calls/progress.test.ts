@@ -48,6 +48,13 @@ describe("createProgress", () => {
     expect(sent).toEqual([{ method: "notifications/progress", params: { progressToken: "t", progress: 1 } }]);
   });
 
+  it("reports each of several turns, although their places are the same", () => {
+    const { progress, sent } = create({ token: "t" });
+    for (const runId of ["one", "two"]) progress.events.emit("phase", { ...running(), agent: runId, runId });
+
+    expect(sent.map(({ params }) => params.message)).toEqual(["one: running", "two: running"]);
+  });
+
   it("says which attempt runs, and does not repeat a place", () => {
     const { progress, sent } = create({ token: "t" });
     progress.events.emit("phase", { ...OF, phase: "starting", sinceMs: performance.now() });

@@ -48,7 +48,7 @@ function createClient({
     tools: buildChangeTools({ ...NAMING, apply }),
     areListed: () => areListed,
     openSets: async () => sets,
-    bases: { load: async () => ({ fillId: "1", directory, report: REPORT, manifest: base, startedMs: 0 }) },
+    bases: { load: async () => ({ fillId: "1", directory, report: REPORT, tips: [], manifest: base, startedMs: 0 }) },
     owner,
     fileTrust: trust,
     isOwn: (sessionId) => sessionId === MINE,

@@ -21,7 +21,7 @@ function create() {
 describe("a call that names a session", () => {
   it("proves once that the one result arrived which told its id", () => {
     const { answer, name, proved } = create();
-    answer("first", { sessionId: A });
+    answer("first", { results: [{ sessionId: A }, { code: "QUEUE_FULL" }] });
     answer("other", { sessionId: B });
 
     name(A);

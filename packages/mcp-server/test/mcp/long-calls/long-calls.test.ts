@@ -128,6 +128,31 @@ describe("createLongCalls", () => {
     await closing;
   });
 
+  it("answers a call of several turns at the deadline too, and hands its cancellation on until then", async () => {
+    const { longCalls } = create();
+    const request = new AbortController();
+    const heeded: (AbortSignal | undefined)[] = [];
+    const [early, long] = [1, 2].map(() => {
+      const call = longCalls.begin("invoke_parallel", {});
+      if (call === undefined) throw new Error("There is a deadline.");
+      const working = longCalls.runInTime({ ...call.hooks, signal: request.signal }, (signal) => {
+        heeded.push(signal);
+        return new Promise<CallToolResult>((resolve) => signal?.addEventListener("abort", () => resolve(CANCELLED)));
+      });
+      return { answered: call.answer(working), runId: call.hooks.runId };
+    });
+    vi.advanceTimersByTime(DEADLINE_MS);
+    expect((await long?.answered)?.structuredContent).toMatchObject({ status: "running", runId: long?.runId });
+    request.abort();
+    expect(heeded.map((signal) => signal?.aborted)).toEqual([false, false]);
+
+    await longCalls.call("cancel", { runId: early?.runId }, {});
+    expect(heeded.map((signal) => signal?.aborted)).toEqual([true, false]);
+    const late = longCalls.begin("invoke_parallel", {});
+    const stopped = longCalls.runInTime({ ...late?.hooks, signal: request.signal }, async (signal) => signal?.aborted);
+    expect(await stopped).toBe(true);
+  });
+
   it("has three tools", () => {
     const { longCalls } = create();
 

@@ -33,6 +33,22 @@ describe("buildTools", () => {
     expect(toNames({ tools, toolNames })).toEqual(names);
   });
 
+  it("offers invoke_parallel where some agent works on copies, unless it is switched off", () => {
+    const policies = { ceiling: POLICY, agents: new Map([["writer", { ...POLICY, workspace: "copy" } as const]]) };
+
+    expect(toNames({ maxParallel: 8 })).not.toContain("invoke_parallel");
+    expect(toNames({ policies, maxParallel: 8 })).toContain("invoke_parallel");
+    expect(toNames({ policies, maxParallel: 0 })).not.toContain("invoke_parallel");
+  });
+
+  it("describes the input and the output of invoke_parallel to a client", async () => {
+    const policies = { ceiling: { ...POLICY, workspace: "copy" } as const, agents: new Map() };
+    const all = buildTools(AGENTS, { ...TOOL_OPTIONS, policies, sandbox: true, maxParallel: 3 });
+    const parallel = all.find(({ purpose }) => purpose.kind === "invoke-parallel");
+
+    await expect(`${JSON.stringify(parallel?.definition, undefined, 2)}\n`).toMatchFileSnapshot("parallel-tool.snap");
+  });
+
   it("keeps the same order for any order of agents", () => {
     const [first, second] = [AGENTS, AGENTS.toReversed()].map((agents) => buildTools(agents, TOOL_OPTIONS));
 

@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import { mkdir, open, rm, type FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { BudgieError } from "@budgie/core";
+import type { FilledEntry, Manifest, TreeEntry } from "@budgie/core/copies";
+import { readEntries, TORN } from "../selection/read-entries.ts";
+import type { Selection } from "../selection/selection.ts";
+
+/** A directory as it was read once, to fill any number of copies. */
+export type ReadOnce = {
+  readonly selection: Selection;
+  readonly manifest: Manifest;
+  readonly entries: () => AsyncGenerator<FilledEntry>;
+};
+
+export type ReadOnceOptions = {
+  /** The folder of the file that has the contents meanwhile, of which nothing is left if budgie dies */
+  readonly folder: string;
+  /** Aborts when nothing more is filled */
+  readonly over: AbortSignal;
+};
+
+/** A file that changes all the time must not keep turns from their start. */
+const ATTEMPTS = 3;
+
+/** Reads the selected entries once, into a file without a name. */
+export async function readOnce(selection: Selection, { folder, over }: ReadOnceOptions): Promise<ReadOnce> {
+  over.throwIfAborted();
+  const file = await openNameless(folder).catch((cause: unknown) => {
+    throw unusable(folder, cause);
+  });
+  const close = (): void => void file.close().catch(() => undefined);
+  over.addEventListener("abort", close, { once: true });
+  try {
+    for (let left = ATTEMPTS; ; left--) {
+      try {
+        return { selection, ...(await store(selection, file, over)) };
+      } catch (error) {
+        if (left === 1 || (error as NodeJS.ErrnoException).code !== TORN) throw error;
+      }
+    }
+  } catch (error) {
+    over.removeEventListener("abort", close);
+    close();
+    throw error;
+  }
+}
+
+async function openNameless(folder: string): Promise<FileHandle> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = join(folder, `shared-${randomUUID()}`);
+  const file = await open(path, "wx+", 0o600);
+  await rm(path, { force: true });
+  return file;
+}
+
+/** An entry whose content begins there in the file. */
+type Stored = Omit<FilledEntry, "content"> & { readonly at: number };
+
+async function store(selection: Selection, file: FileHandle, over: AbortSignal): Promise<Omit<ReadOnce, "selection">> {
+  const stored: Stored[] = [];
+  const entries: TreeEntry[] = [];
+  let end = 0;
+  const write = async (piece: Uint8Array): Promise<void> => {
+    // At its place, since another attempt begins at the start again.
+    for (let done = 0; done < piece.length;) {
+      const { bytesWritten } = await file.write(piece, done, undefined, end + done).catch((cause: unknown) => {
+        throw unusable(selection.directory, cause);
+      });
+      done += bytesWritten;
+    }
+    end += piece.length;
+  };
+  await file.truncate(0);
+  const reading = readEntries(selection, { signal: over, onEntry: (entry) => void entries.push(entry) });
+  for await (const { content, ...filled } of reading) {
+    stored.push({ ...filled, at: end });
+    if (content instanceof Readable) for await (const piece of content) await write(piece as Buffer);
+    else if (content !== undefined) await write(content);
+  }
+  return { manifest: { entries }, entries: () => readStored(stored, file) };
+}
+
+async function* readStored(stored: readonly Stored[], file: FileHandle): AsyncGenerator<FilledEntry> {
+  for (const { at, ...filled } of stored) {
+    const { entry } = filled;
+    if (entry.kind !== "file") yield filled;
+    else if (entry.size <= PIECE) yield { ...filled, content: await readPiece(file, at, entry.size) };
+    else yield { ...filled, content: Readable.from(readPieces(file, at, entry.size), { objectMode: false }) };
+  }
+}
+
+const PIECE = 1024 ** 2;
+
+async function* readPieces(file: FileHandle, at: number, size: number): AsyncGenerator<Buffer> {
+  for (let done = 0; done < size; done += PIECE) yield readPiece(file, at + done, Math.min(PIECE, size - done));
+}
+
+async function readPiece(file: FileHandle, at: number, size: number): Promise<Buffer> {
+  const piece = Buffer.allocUnsafe(size);
+  for (let done = 0; done < size;) {
+    const { bytesRead } = await file.read(piece, done, size - done, at + done);
+    if (bytesRead === 0) throw new Error("The file of a shared base ended early.");
+    done += bytesRead;
+  }
+  return piece;
+}
+
+function unusable(what: string, cause: unknown): BudgieError {
+  const { code } = cause as NodeJS.ErrnoException;
+  return new BudgieError(
+    "STATE_UNUSABLE",
+    `"${what}" cannot be kept in the state directory for several copies (${code}). Make room there, and ask again.`,
+    { cause },
+  );
+}
