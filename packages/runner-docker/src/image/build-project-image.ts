@@ -41,7 +41,7 @@ export const PROJECT_IMAGES = "budgie-project";
  * logins. Throws `RUNNER_UNAVAILABLE` if there is no engine.
  */
 export async function buildProjectImage(given: ProjectBuild): Promise<Built> {
-  const build = given.certificates === undefined ? given : withTrust(given, given.certificates);
+  const build = given.certificates === undefined ? given : addCertificates(given, given.certificates);
   const engine = await connectEngine(build.hostEnv, build.home);
   const { docker } = engine;
   const tag = `${PROJECT_IMAGES}:${build.key}`;
@@ -80,7 +80,7 @@ export async function findImageIds(
   return Object.fromEntries(found.flat());
 }
 
-function withTrust(build: ProjectBuild, certificates: string): ProjectBuild {
+function addCertificates(build: ProjectBuild, certificates: string): ProjectBuild {
   const { args, context, dockerfile: name, key } = build;
   const text = context.find(({ path }) => path === name)?.bytes.toString("utf8") ?? "";
   const { buildArgs, dockerfile, files } = trustInProject(certificates, text, key);

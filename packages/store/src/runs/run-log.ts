@@ -59,7 +59,7 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
   }
 
   /** Adds the runs of the file to those that it could not keep. */
-  async function withKept<T extends RunOutcome>(
+  async function addKept<T extends RunOutcome>(
     find: (database: Database) => Promise<readonly T[]>,
     unkept: readonly T[],
     limit: number,
@@ -103,9 +103,9 @@ export function createRunLog(options: RunLogOptions): RunLogFile {
       return chooseUndelivered([...kept.missed, ...unkept.missed], kept.moreMissed + unkept.moreMissed);
     },
     recent: async (query) =>
-      withKept((database) => findRuns(database, owner, query), await spare.recent(query), query.limit),
+      addKept((database) => findRuns(database, owner, query), await spare.recent(query), query.limit),
     outcomes: async (limit) =>
-      withKept((database) => findOutcomes(database, owner, limit), await spare.outcomes(limit), limit),
+      addKept((database) => findOutcomes(database, owner, limit), await spare.outcomes(limit), limit),
     close() {
       pruning.stop();
       state.close();

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { Writable } from "node:stream";
 import { openBaseFiles } from "@budgie/copies/copying";
 import { escapeUnseen } from "@budgie/copies/diffs";
+import type { StoredSet } from "@budgie/copies/sets";
 import { BudgieError, parseSessionId } from "@budgie/core";
 import type { Host } from "@budgie/mcp-server";
 import { toShellCommand } from "@budgie/mcp-server/commands";
@@ -55,10 +56,9 @@ async function readReferences(opened: FileHandle, path: string): Promise<readonl
   throw new BudgieError("SESSION_UNUSABLE", `git in the copy printed no bundle, so nothing is in "${path}".`);
 }
 
-type Bundle = {
+type Bundle = Pick<StoredSet, "directory"> & {
   readonly file: string;
   readonly changeId: string;
-  readonly directory: string;
   readonly references: readonly BundleReference[];
 };
 
