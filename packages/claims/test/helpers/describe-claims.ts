@@ -3,6 +3,7 @@ import type { Claim, Verdict, Protection } from "../../src/probe/claim.ts";
 import type { ServeAgents } from "../../src/lab/lab-servers.ts";
 import { createDockerTarget, type DockerTargetOptions } from "../../src/docker/docker-target.ts";
 import { createLab, type Lab, type LabOptions } from "../../src/lab/lab.ts";
+import { attemptTogether } from "../../src/probe/attempt-together.ts";
 import { attempt, prove } from "../../src/prove.ts";
 import { BASE_IMAGE } from "../../../runner-docker/test/helpers/docker-place.ts";
 import { createServeInLab } from "../../../cli/src/commands/doctor/prove-claims.ts";
@@ -53,11 +54,13 @@ export function describeClaims(claims: readonly Claim[], { controls = {}, remova
   });
 
   for (const claim of claims) {
-    const { id, probes, protections } = claim;
+    const { id, probes, protections, sharesTurn = false } = claim;
     describe.concurrent(id, () => {
+      let together: ReturnType<typeof attemptTogether> | undefined;
       for (const probe of probes) {
         it(`holds when an agent tries to ${probe.name}`, async () => {
-          const verdict = await attempt(lab, probe);
+          together ??= attemptTogether(lab, sharesTurn ? probes : []);
+          const verdict = (await together).get(probe.name) ?? (await attempt(lab, probe));
           verdicts.push(verdict);
 
           expect(isMoot(verdict) ? "held" : verdict.outcome, verdict.detail).toBe("held");
