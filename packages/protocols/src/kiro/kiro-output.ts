@@ -1,4 +1,4 @@
-import type { Usage } from "@budgie/core/runs";
+import { withoutFloatError, type Usage } from "@budgie/core/runs";
 import { removeTerminalSequences } from "@budgie/core/text";
 
 // Kiro begins each message with a coloured "> "; a plain one is a quotation in the answer.
@@ -85,7 +85,5 @@ export function sumUsage(stderrs: readonly string[]): Usage | undefined {
     return credits === undefined ? [] : [Number(credits)];
   });
   if (costs.length === 0) return undefined;
-  const sum = costs.reduce((total, cost) => total + cost, 0);
-  // Kiro counts in hundredths. Rounding removes the error of the floating-point sum.
-  return { credits: Number(sum.toFixed(6)) };
+  return { credits: withoutFloatError(costs.reduce((total, cost) => total + cost, 0)) };
 }

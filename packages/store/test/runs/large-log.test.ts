@@ -1,8 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { RunQuery } from "@budgie/core/runs";
+import { createStateDatabase } from "../../src/database/state-database.ts";
+import { pruneRuns } from "../../src/runs/prune-runs.ts";
 import { createFolder, edit, makeRun, open, openArchive } from "../helpers.ts";
 
 const [FEW, MANY] = [1000, 100_000];
+const KEPT = { maxAgeMs: undefined, maxBytes: 2 ** 30 };
 const SESSION = "5e3b3a0c-0000-4000-8000-000000000000";
 
 describe("a log with 100,000 runs", () => {
@@ -77,6 +80,8 @@ type Work = () => Promise<unknown>;
 function listWork(stateDir: string) {
   const archive = openArchive(stateDir);
   const log = open(stateDir);
+  const state = createStateDatabase(stateDir);
+  onTestFinished(state.close);
   const recent =
     (query: Partial<RunQuery>): Work =>
     () =>
@@ -97,6 +102,8 @@ function listWork(stateDir: string) {
       await log.begin(run);
       await log.finish(run);
     },
+    // The first round removes the turns above the limit, the next ones none.
+    "a look for turns to remove": async () => pruneRuns(await state.connect(), KEPT),
   };
 }
 

@@ -11,7 +11,11 @@ const NOTHING: UsageSum = { key: undefined, turns: 0, silent: 0, apart: 0, open:
 function add(sum: UsageSum, next: UsageSum): UsageSum {
   const credits =
     sum.credits === undefined && next.credits === undefined ? {} : { credits: plus(sum.credits, next.credits) };
-  const costs = Object.entries(next.costs).map(([currency, cost]) => [currency, plus(sum.costs[currency], cost)]);
+  const costs = Object.entries(next.costs).map(([currency, cost]) => {
+    // A program may invent a currency with the name of a method.
+    const known = Object.hasOwn(sum.costs, currency) ? sum.costs[currency] : undefined;
+    return [currency, plus(known, cost)] as const;
+  });
   return {
     key: undefined,
     turns: sum.turns + next.turns,
@@ -20,7 +24,7 @@ function add(sum: UsageSum, next: UsageSum): UsageSum {
     open: sum.open + next.open,
     ...addTokens(sum, next),
     ...credits,
-    costs: { ...sum.costs, ...(Object.fromEntries(costs) as UsageSum["costs"]) },
+    costs: { ...sum.costs, ...Object.fromEntries(costs) },
   };
 }
 

@@ -37,6 +37,16 @@ describe("budgie usage", () => {
     ]);
   });
 
+  it("adds up a currency of any name that a program invents", async () => {
+    const cost = (amount: number) => ({ cost: { amount, currency: "constructor" } });
+    await using user = await createUser([
+      { agent: "a", usage: cost(1e-9) },
+      { agent: "b", usage: cost(2) },
+    ]);
+
+    expect((await user.command(["usage"])).stdout).toContain("(total)  2      2 constructor\n");
+  });
+
   it("leaves out columns that no turn reported, and the total of one row", async () => {
     await using user = await createUser([{ usage: { credits: 1 }, client: "claude-code" }]);
 

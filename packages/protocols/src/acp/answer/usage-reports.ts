@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { addTokens, type TokenFigures, type UsageReport } from "@budgie/core/runs";
+import { addTokens, withoutFloatError, type TokenFigures, type UsageReport } from "@budgie/core/runs";
 import { parseCount, parseQuota, parseTokens } from "./parse-tokens.ts";
 
 /** The cost of an attempt, collected from its agent's reports. */
@@ -89,6 +89,5 @@ function sumCredits(given: unknown): number | undefined {
   const listed: readonly unknown[] = Array.isArray(given) ? given.slice(0, MOST_METERED) : [];
   const values = listed.flatMap((each) => metered.safeParse(each).data ?? []);
   if (values.length === 0) return undefined;
-  // Rounding removes the error of the floating-point sum.
-  return Number(values.reduce((sum, value) => sum + value, 0).toFixed(6));
+  return withoutFloatError(values.reduce((sum, value) => sum + value, 0));
 }
