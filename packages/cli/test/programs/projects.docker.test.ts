@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -146,12 +146,15 @@ const expectCommit = (directory: string): void =>
   expect(git(directory, "log", "-1", "--format=%an <%ae> %s %D")).toBe("Ada <ada@example.com> Checked HEAD -> work\n");
 
 describe("an agent runs a project's tests in an image without budgie's programs, and commits in a worktree", () => {
-  it("of Go", async () => {
-    const directory = createWorktree("sum", GO);
+  it("of Go, in a worktree that shows one folder of a repository, whose commit leaves the rest", async () => {
+    const directory = createWorktree("sum", { ...GO, "other/kept": "kept" });
+    git(directory, "sparse-checkout", "set", "--no-cone", "/*", "!/other/");
     const said = await work(directory, "go test ./...", { env: { CGO_ENABLED: "0" } });
 
     expect(said).toMatch(/^ok\s+example.com\/sum\s[^]*\npassed$/);
     expectCommit(directory);
+    expect(existsSync(join(directory, "other"))).toBe(false);
+    expect(git(directory, "show", "HEAD:other/kept")).toBe("kept");
   });
 
   it("with a PostgreSQL beside it, as the documentation has it", async () => {
@@ -187,22 +190,27 @@ describe("an agent runs a project's tests in an image without budgie's programs,
     expect(cold).toContain("ENOTCACHED");
   });
 
-  it("of Python, with a dependency from an index, from which a second session does not download it", async () => {
+  it("of Python, with a dependency from an index, which a second session has without it", async () => {
     await using authority = await createCertificateAuthority();
-    await using index = await createPythonIndex(await authority.issue("index.test"), PROJECTS_IMAGE);
+    const index = await createPythonIndex(await authority.issue("index.test"), PROJECTS_IMAGE);
     const directory = createWorktree("birds", PYTHON);
     const url = `https://index.test:${index.port}/simple/`;
     const settings: Settings = {
       cache: ["pip"],
       config: { caFile: authority.file, allowHost: [`index.test:${index.port}=127.0.0.1`] },
     };
-    const install = `rm -rf .venv\npython3 -m venv .venv\n.venv/bin/pip install -q -i ${url} -r requirements.txt`;
-    const said = await work(directory, `${install}\n.venv/bin/python -m unittest`, settings);
+    const begin = "rm -rf .venv\npython3 -m venv .venv\n.venv/bin/pip";
+    const [required, test] = ["-r requirements.txt", ".venv/bin/python -m unittest"];
+    const download = `${begin} download -q -d "$PIP_CACHE_DIR/files" -i ${url} ${required}`;
+    const install = `.venv/bin/pip install -q -i ${url} ${required}`;
+    const said = await work(directory, [download, install, test].join("\n"), settings);
     expectCommit(directory);
-    const again = await work(directory, `${install}\n.venv/bin/python -m unittest`, { ...settings, branch: "again" });
+    await index[Symbol.asyncDispose]();
+    const offline = `${begin} install -q --no-index -f "$PIP_CACHE_DIR/files" ${required}`;
+    const again = await work(directory, `${offline}\n${test}`, { ...settings, branch: "again" });
 
     for (const text of [said, again]) expect(text).toMatch(/Ran 1 test[^]*OK\npassed$/);
-    // pip asks the index each time.
+    // pip asks the index each time, and downloads once.
     expect(index.paths).toEqual(["/simple/birds/", `/${WHEEL}`, "/simple/birds/"]);
   });
 });

@@ -61,7 +61,9 @@ async function explainSubfolder(directory: string, { rules }: GitAccessOptions):
       const why = `"${directory}" is a part of the repository "${folder}", of which the sandbox gets nothing else`;
       const isRefused = (await findRefusal(folder, rules)) !== undefined;
       return refused(
-        isRefused ? why : `${why}. Call with "${folder}", or with a worktree of it, if the agent needs git`,
+        isRefused
+          ? why
+          : `${why}. Call with "${folder}", or with a worktree of it, which may be sparse, if the agent needs git`,
       );
     }
     if (folder === dirname(folder)) return {};

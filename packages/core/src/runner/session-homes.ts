@@ -30,4 +30,9 @@ export type ResourceUse = {
   /** The processor time since the process's start; `undefined` if unknown */
   readonly cpuMs: number | undefined;
   readonly memoryBytes: number | undefined;
+  /** The services beside it, by the names of the configuration; left out if there are none */
+  readonly services?: readonly ServiceUse[] | undefined;
 };
+
+/** The resource use of a service of a session. */
+export type ServiceUse = Pick<ResourceUse, "cpuMs" | "memoryBytes"> & { readonly name: string };

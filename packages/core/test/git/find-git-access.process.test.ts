@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { GuardedPath } from "@budgie/core/policy";
-import { createRepository, git } from "../changes/executable-repository.ts";
+import { commit, createRepository, git } from "../changes/executable-repository.ts";
 import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 import { ANY, createSubmodule, createWorktree, find } from "./git-scene.ts";
 
@@ -85,8 +85,32 @@ describe("findGitAccess", () => {
     expect(folders).toBeUndefined();
     expect(notice).toBe(
       `git does not work in the sandbox: "${main}/src" is a part of the repository "${main}", of which the sandbox gets nothing else. ` +
-        `Call with "${main}", or with a worktree of it, if the agent needs git.`,
+        `Call with "${main}", or with a worktree of it, which may be sparse, if the agent needs git.`,
     );
+  });
+
+  it("finds the folder of a sparse worktree, whose commit deletes nothing of the rest", async () => {
+    const main = createRepository();
+    git(main, "add", "-A");
+    commit(main);
+    const tree = join(createTemporaryFolder(), "tree");
+    git(main, "worktree", "add", "--quiet", "--no-checkout", tree);
+    git(tree, "sparse-checkout", "set", "src");
+    git(tree, "checkout", "--quiet");
+    const argv = ["ls-tree", "-r", "--name-only", "HEAD"];
+    const list = () => execFileSync("git", argv, { cwd: tree, encoding: "utf8" }).trim().split("\n");
+    const before = list();
+
+    const { folders, notice } = await find(tree);
+    writeFileSync(join(tree, "src/new"), "");
+    git(tree, "add", "-A");
+    commit(tree);
+
+    expect(notice).toBeUndefined();
+    expect(folders).toMatchObject({ guarded: expect.arrayContaining(["worktrees/tree/config.worktree"]) });
+    expect(folders?.writable).toContain("worktrees/tree");
+    expect(existsSync(join(tree, ".vscode"))).toBe(false);
+    expect(new Set(list())).toEqual(new Set([...before, "src/new"]));
   });
 
   it("suggests no repository that a call could not name", async () => {

@@ -20,6 +20,7 @@ import {
   type Endpoint,
   type EngineAddress,
   type HostEnvironment,
+  type SilentEndpoint,
 } from "./find-endpoints.ts";
 
 /** A container engine that answered. */
@@ -46,12 +47,6 @@ export type Engine = {
   readonly runtimes: readonly string[];
   readonly users: EngineUsers;
   readonly protections: readonly EngineProtection[];
-};
-
-/** An endpoint at which no engine answered. */
-export type SilentEndpoint = Pick<Endpoint, "foundBy" | "url"> & {
-  /** Node's name of the error, such as `EACCES` */
-  readonly code: string | undefined;
 };
 
 // The API of Docker 20.10 and of Podman 4.

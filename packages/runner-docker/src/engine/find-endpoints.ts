@@ -14,6 +14,12 @@ export type Endpoint = {
   readonly foundBy: string;
 };
 
+/** An endpoint at which no engine answered. */
+export type SilentEndpoint = Pick<Endpoint, "foundBy" | "url"> & {
+  /** Node's name of the error, such as `EACCES` */
+  readonly code: string | undefined;
+};
+
 export type EngineAddress =
   | { readonly socketPath: string }
   | SshAddress

@@ -11,6 +11,11 @@ export type ServiceContainer = Pick<
   readonly env: Readonly<Record<string, string>>;
 };
 
+/** Returns the name of a service's container. */
+export function toContainerName(session: string, service: string): string {
+  return `budgie-session-${session}-${service}`;
+}
+
 /** Returns the options of a service's container: a sandbox's isolation, the image's own variables and directory, and no network. */
 export function toServiceContainer(service: ServiceContainer): ContainerCreateOptions {
   const { command, env, hasUlimits, imageId, labels, mounts, seccomp, user } = service;

@@ -18,7 +18,7 @@ import { removeContainer } from "../engine/remove-container.ts";
 import { API_LIMIT_MS, timeLimit } from "../engine/with-timeout.ts";
 import { bringForwarder } from "../image/ensure-session-image.ts";
 import type { BesideSandbox } from "../sandbox/container-options.ts";
-import { toServiceContainer } from "../sandbox/service-container.ts";
+import { toContainerName, toServiceContainer } from "../sandbox/service-container.ts";
 import { awaitExitCode } from "./await-exit-code.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 
@@ -51,7 +51,7 @@ export function createSessionServices(context: SandboxContext, session: SessionI
   let opened: { readonly services: readonly Service[]; readonly open: OpenServices } | undefined;
 
   const containerOf = ({ name }: Service): Docker.Container =>
-    engine.docker.getContainer(`budgie-session-${session}-${name}`);
+    engine.docker.getContainer(toContainerName(session, name));
 
   async function isRunning(service: Service): Promise<boolean> {
     const facts = await containerOf(service).inspect(timeLimit()).catch(ignoreMissing);
@@ -171,7 +171,7 @@ async function create(
     hasUlimits: !engine.protections.some((protection) => protection.name === "ulimits"),
     labels: toLabels(owner.record, session, "service"),
   });
-  return createContainer(engine, `budgie-session-${session}-${service.name}`, body);
+  return createContainer(engine, toContainerName(session, service.name), body);
 }
 
 const FORWARDER = "/budgie-forwarder";

@@ -3,6 +3,7 @@ import type { OwnerRecord } from "@budgie/core/owners";
 import { formatDuration, escapeForTerminal } from "@budgie/core/text";
 import { formatLeft } from "@budgie/core/turn";
 import type { Config } from "../../config/config.ts";
+import { formatMemory, formatServices } from "./format-services.ts";
 import { findLiveRuns, type FoundRun } from "./find-live-runs.ts";
 import type { Host } from "@budgie/mcp-server";
 import { shortId } from "../../terminal/expand-id.ts";
@@ -78,7 +79,7 @@ function toFacts({ owner, startedMs, ...run }: FoundRun) {
 function formatRuns(runs: readonly (ListedRun & Partial<ResourceUse>)[], host: Host): string {
   if (runs.length === 0) return "Nothing runs.\n";
   const head = ["RUN", "AGENT", "STATE", "AGE", "CLIENT", "SESSION", "CPU TIME", "MEMORY", "RUNS IN"];
-  return `${formatTable([head, ...runs.map(toRow)], host).join("\n")}\n`;
+  return `${formatTable([head, ...runs.map(toRow)], host).join("\n")}\n${formatServices(runs)}`;
 }
 
 /** Returns a line with the number of sessions and turns kept ready, whose containers `docker ps` shows too. */
@@ -101,7 +102,7 @@ function toRow(run: ListedRun & Partial<ResourceUse>): readonly string[] {
     formatCell(run.client),
     run.sessionId === undefined ? "-" : shortId(run.sessionId),
     run.cpuMs === undefined ? "-" : formatDuration(run.cpuMs),
-    run.memoryBytes === undefined ? "-" : `${Math.ceil(run.memoryBytes / 1024 ** 2)} MB`,
+    formatMemory(run.memoryBytes),
     formatPlace(run),
   ];
 }

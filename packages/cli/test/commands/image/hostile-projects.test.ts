@@ -62,7 +62,7 @@ describe("of a hostile project nothing is built, whatever a person answers", () 
     await expectRefused(reason);
   });
 
-  it.each(HOSTILE_DEVCONTAINERS)("with the devcontainer.json %.100s", async (text, reason) => {
+  it.each(HOSTILE_DEVCONTAINERS)("with the devcontainer.json number %#", async (text, reason) => {
     project.write(".devcontainer/devcontainer.json", text);
     project.write(".devcontainer/Dockerfile", BESIDE_DEVCONTAINER);
     await expectRefused(reason);
