@@ -39,7 +39,7 @@ describe("two agents at once on copies of each of three real repositories", () =
     );
     const results = await Promise.all(asked);
     const ids = results.map(
-      ({ structuredContent }) => (structuredContent?.["copy"] as CopyReport).changes?.changeId ?? "",
+      ({ structuredContent = {} }) => (structuredContent["copy"] as CopyReport).changes?.changeId ?? "",
     );
     const untouched = directories.map(look);
     const steps: (number | null)[] = [];
