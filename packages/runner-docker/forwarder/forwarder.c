@@ -3,6 +3,7 @@
  * the unix socket SOCKET, until SIGTERM. With a command, which is a path, its process becomes that program once it
  * listens, and a child of it forwards.
  * forwarder reverse SOCKET PORT COMMAND ARGUMENT...: the same from SOCKET, which every user may open, to 127.0.0.1:PORT.
+ * forwarder copy ...: fills or reads a folder, as copier.c says.
  *
  * It is the only file of the session image, so it needs only the kernel: no libc, no other file.
  * The headers provide numbers and layouts only. One thread waits in ppoll for sockets that are ready; no other call
@@ -366,10 +367,13 @@ static int is_same(const char *one, const char *other) {
   return *one == *other;
 }
 
+#include "copier.c"
+
 /* Called by _start with the kernel's initial stack: the number of arguments, the arguments, a null, then the environment. */
 __attribute__((noreturn, used)) void begin(long *stack) {
   long count = stack[0];
   const char *const *arguments = (const char *const *)(stack + 1), *const *environment = arguments + count + 1;
+  if (count > 1 && is_same(arguments[1], "copy")) copy(count - 2, arguments + 2);
   is_reverse = count > 1 && is_same(arguments[1], "reverse");
   if (is_reverse) arguments++, count--;
   if (count < (is_reverse ? 4 : 2)) die("usage: forwarder [reverse] SOCKET [[ADDRESS:]PORT [COMMAND ARGUMENT...]]\n");

@@ -5,7 +5,7 @@ import type { FoundEntry } from "@budgie/core/copies";
 import { readTar } from "./read-tar.ts";
 
 /** The most that is read of a copy. An agent may have made any number of files, and sparse ones of any size. */
-const READ_BOUNDS = { entries: 2_000_000, bytes: 16 * 1024 ** 3 };
+export const READ_BOUNDS = { entries: 2_000_000, bytes: 16 * 1024 ** 3 };
 
 type Unpacking = {
   /** Reads the content of a path that is a second name of a file; `undefined` if that is gone */
@@ -114,7 +114,8 @@ function endedEarly(): BudgieError {
   return new BudgieError("RUNNER_UNAVAILABLE", "The engine's archive of the copy ended early. Try again.");
 }
 
-function tooMuchError(path: string): BudgieError {
+/** Returns the error for a copy beyond {@link READ_BOUNDS}. */
+export function tooMuchError(path: string): BudgieError {
   return new BudgieError(
     "SESSION_UNUSABLE",
     `The copy holds more than budgie reads, at ${JSON.stringify(path.slice(0, 300))}. Begin a new session.`,

@@ -15,7 +15,7 @@ import { ensureOneFileImage } from "./one-file-image.ts";
 export async function ensureSessionImage(engine: Engine, user: SandboxUser): Promise<string> {
   const { platform } = engine;
   const content = await readFile(findForwarder(platform));
-  const folders = { owner: user, paths: [SANDBOX.home, SANDBOX.auth] };
+  const folders = { owner: user, paths: [SANDBOX.home, SANDBOX.auth, SANDBOX.workspace] };
   const architecture = findArchitecture(platform);
   return ensureOneFileImage(engine, { name: "budgie-session", architecture, path: FORWARDER, content, folders });
 }

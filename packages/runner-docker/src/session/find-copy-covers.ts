@@ -1,46 +1,46 @@
-import type Docker from "dockerode";
 import { BudgieError } from "@budgie/core";
 import type { Cover, CoverEntry, Hidden } from "@budgie/core/policy";
 import type { CopyCover } from "@budgie/sandbox/mounts";
-import { hasBits, MODE, readPathFacts } from "../container-files/path-facts.ts";
+
+/** Resolves to the kinds of paths in a copy; `undefined` for a missing one. */
+export type FindKinds = (paths: readonly string[]) => Promise<readonly (string | undefined)[]>;
 
 /**
  * Finds the entries of a copy that have to be covered: those in which an earlier turn, or the directory itself, can redefine the agent. Throws
  * `WORKSPACE_INVALID` for a symlink or anything else that no mount covers reliably. No process of the session runs meanwhile.
  */
 export async function findCopyCovers(
-  container: Docker.Container,
-  folder: string,
+  findKinds: FindKinds,
   hidden: Hidden["ofWorkspace"],
 ): Promise<readonly CopyCover[]> {
-  const covers = Object.entries(hidden).map(([name, cover]) => findCover({ container, folder }, name, cover));
-  return (await Promise.all(covers)).flat();
+  const tops = Object.entries(hidden);
+  const kinds = await findKinds(tops.map(([name]) => name));
+  const entries = tops.flatMap(([name, cover], index) => listEntries(name, cover, kinds[index]));
+  const below = entries.filter(({ kind }) => kind === UNKNOWN);
+  const found = await findKinds(below.map(({ path }) => path));
+  return entries.flatMap(({ entry, kind, path }) =>
+    toCover(path, entry, kind === UNKNOWN ? found[below.findIndex((one) => one.path === path)] : kind),
+  );
 }
 
-type Place = { readonly container: Docker.Container; readonly folder: string };
+type Covered = { readonly path: string; readonly entry: CoverEntry; readonly kind: string | undefined };
 
-async function findCover(place: Place, name: string, cover: Cover): Promise<readonly CopyCover[]> {
-  if (typeof cover === "string" || !("entries" in cover)) return findEntry(place, name, cover);
-  const kind = await findKind(place, name);
+// An engine answers about an entry of a folder only once that is known to be one.
+const UNKNOWN = "unknown";
+
+/** Lists what a cover hides, of which the entries of a folder are not yet known. */
+function listEntries(name: string, cover: Cover, kind: string | undefined): readonly Covered[] {
+  if (typeof cover === "string" || !("entries" in cover)) return [{ path: name, entry: cover, kind }];
   if (kind === undefined || (kind === "file" && cover.mayBeFile === true)) return [];
   if (kind !== "folder") throw uncoverable(name, "directory");
-  const entries = Object.entries(cover.entries).map(([child, entry]) => findEntry(place, `${name}/${child}`, entry));
-  return (await Promise.all(entries)).flat();
+  return Object.entries(cover.entries).map(([child, entry]) => ({ path: `${name}/${child}`, entry, kind: UNKNOWN }));
 }
 
-async function findEntry(place: Place, path: string, entry: CoverEntry): Promise<readonly CopyCover[]> {
-  const kind = await findKind(place, path);
+function toCover(path: string, entry: CoverEntry, kind: string | undefined): readonly CopyCover[] {
   if (kind === undefined) return [];
   const expected = typeof entry === "object" && "content" in entry ? "file" : "folder";
   if (kind !== expected) throw uncoverable(path, expected === "file" ? "file" : "directory");
   return [{ path, entry }];
-}
-
-async function findKind({ container, folder }: Place, path: string): Promise<"file" | "folder" | "other" | undefined> {
-  const facts = await readPathFacts(container, `${folder}/${path}`);
-  if (facts === undefined) return undefined;
-  if (hasBits(facts.mode, MODE.folder)) return "folder";
-  return hasBits(facts.mode, MODE.notPlain) ? "other" : "file";
 }
 
 function uncoverable(path: string, kind: string): BudgieError {

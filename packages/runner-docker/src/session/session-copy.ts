@@ -6,7 +6,9 @@ import type { FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies
 import { DEFAULT_ACCESS, splitHidden, usesCopy } from "@budgie/core/policy";
 import type { Standby, StandbyPlace } from "@budgie/core/standby";
 import { volumeMount, type CopyCover, type Volume } from "@budgie/sandbox/mounts";
+import { createCopier } from "../container-files/create-copier.ts";
 import { packCopy } from "../container-files/pack-copy.ts";
+import { hasBits, MODE, readPathFacts } from "../container-files/path-facts.ts";
 import { readFirst, unpackCopy } from "../container-files/unpack-copy.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { findOwn, isPlainVolume } from "../engine/find-own.ts";
@@ -15,8 +17,8 @@ import { ignoreMissing, toBudgieError, translated } from "../engine/to-budgie-er
 import { parseLabels, toLabels } from "../engine/to-labels.ts";
 import { API_LIMIT_MS, destroyWhenIdle, timeLimit, withTimeout } from "../engine/with-timeout.ts";
 import { ensureSessionImage } from "../image/ensure-session-image.ts";
-import { toIdleContainer } from "../sandbox/container-options.ts";
-import { findCopyCovers } from "./find-copy-covers.ts";
+import { toIdleContainer, type PrintingContainer } from "../sandbox/container-options.ts";
+import { findCopyCovers, type FindKinds } from "./find-copy-covers.ts";
 import { removeVolume } from "./remove-volume.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 
@@ -43,16 +45,11 @@ const FOLDER = "/workspace";
 const FILL_LABEL = "dev.budgie.fill";
 const FILL_LIMIT_MS = 30 * 60_000;
 
-/**
- * Returns the access to a session's copy, or nothing for Podman. The access throws `CONFIG_INVALID` for an engine elsewhere, unless the user
- * said that it may get copies.
- */
+/** Returns the access to a session's copy. It throws `CONFIG_INVALID` for an engine elsewhere, unless the user said that it may get copies. */
 export function offerCopy(
-  { allowsRemoteCopy, engine: { endpoint, name } }: Pick<SandboxContext, "allowsRemoteCopy" | "engine">,
+  { allowsRemoteCopy, engine: { endpoint } }: Pick<SandboxContext, "allowsRemoteCopy" | "engine">,
   copy: WorkspaceCopy,
 ): Pick<RunnerSession, "copy"> {
-  // Podman tells of a symlink's target instead of the symlink, so that a planted one would not be seen.
-  if (name === "Podman") return {};
   if ("socketPath" in endpoint.address || allowsRemoteCopy) return { copy: () => copy };
   return {
     copy() {
@@ -67,13 +64,21 @@ export function offerCopy(
 
 /** Opens a session's copy: a volume, which a container mounts that never runs. Neither exists before the first fill. */
 export function createSessionCopy(
-  context: Pick<SandboxContext, "engine" | "image" | "owner" | "user">,
+  context: Pick<SandboxContext, "engine" | "ensureSeccomp" | "image" | "owner" | "user">,
   { lastGone, session, standby, volume }: CopyPlace,
 ): SessionCopy {
   const { engine, owner, user } = context;
   const { docker, pendingRemovals } = engine;
   let lastFill: string | undefined;
   const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
+  // Podman tells of a symlink's target instead of the symlink, and unpacks beneath volumes. On Docker a container that never runs is quicker.
+  const copier = engine.name === "Podman" ? createCopier({ ...place, engine, folder: FOLDER, prepare }) : undefined;
+
+  async function prepare(): Promise<Omit<PrintingContainer, "command">> {
+    const imageId = await ensureSessionImage(engine, user);
+    const mounts = [volumeMount(volume, FOLDER, false)];
+    return { imageId, labels: place.labels, mounts, runtime: undefined, seccomp: context.ensureSeccomp(), user };
+  }
 
   /** Ends whatever of the session may still use the copy. */
   async function quiet(): Promise<void> {
@@ -116,7 +121,9 @@ export function createSessionCopy(
     await removeAll();
     await docker.createVolume({ Name: volume.name, Labels: { ...volume.labels, [FILL_LABEL]: id }, ...timeLimit() });
     try {
-      await put(await findContainer(), entries, signal);
+      const over = AbortSignal.any([AbortSignal.timeout(FILL_LIMIT_MS), ...(signal === undefined ? [] : [signal])]);
+      if (copier === undefined) await put(await findContainer(), entries, over);
+      else await copier.unpack(entries, over);
     } catch (error) {
       pendingRemovals.suspect(error);
       // Repeated while the engine does not answer, perhaps until another fill has taken its place.
@@ -131,16 +138,15 @@ export function createSessionCopy(
   async function put(
     container: Docker.Container,
     entries: AsyncIterable<FilledEntry>,
-    signal: AbortSignal | undefined,
+    signal: AbortSignal,
   ): Promise<void> {
     const archive = packCopy(entries, { folder: FOLDER.slice(1), user });
     let failure: unknown;
     archive.once("error", (error) => (failure = error));
-    const over = [AbortSignal.timeout(FILL_LIMIT_MS), ...(signal === undefined ? [] : [signal])];
     try {
-      await container.putArchive(archive, { path: "/", abortSignal: AbortSignal.any(over) });
+      await container.putArchive(archive, { path: "/", abortSignal: signal });
     } catch (error) {
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       throw failure ?? error;
     } finally {
       archive.destroy();
@@ -167,6 +173,7 @@ export function createSessionCopy(
   async function* read(): AsyncGenerator<FoundEntry> {
     await quiet();
     if ((await fillId()) === undefined) throw lostError(session);
+    if (copier !== undefined) return yield* copier.pack();
     const container = await findContainer();
     yield* unpackCopy(await open(container, FOLDER), { readAgain: (path) => readAgain(container, path) });
   }
@@ -186,9 +193,21 @@ export function createSessionCopy(
       if (!usesCopy(access.workspace)) return undefined;
       await quiet();
       if ((await fillId()) === undefined) throw lostError(session);
-      return findCopyCovers(await findContainer(), FOLDER, splitHidden(command).ofWorkspace);
+      const findKinds = copier?.list ?? findKindsIn(await findContainer());
+      return findCopyCovers(findKinds, splitHidden(command).ofWorkspace);
     },
   };
+}
+
+/** Creates a function that asks the engine for the kinds of paths in a copy. */
+function findKindsIn(container: Docker.Container): FindKinds {
+  const find = async (path: string): Promise<string | undefined> => {
+    const facts = await readPathFacts(container, `${FOLDER}/${path}`);
+    if (facts === undefined) return undefined;
+    if (hasBits(facts.mode, MODE.folder)) return "folder";
+    return hasBits(facts.mode, MODE.notPlain) ? "other" : "file";
+  };
+  return (paths) => Promise.all(paths.map(find));
 }
 
 function notOurs(name: string): BudgieError {

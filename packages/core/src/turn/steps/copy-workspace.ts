@@ -47,6 +47,6 @@ function mayHaveChanged({ processes, request }: Turn): boolean {
 function withoutCopies(instead: "ro" | "rw"): BudgieError {
   return new BudgieError(
     "INPUT_INVALID",
-    `There is no copy of the directory to work on: copies need a sandbox, on Docker. Run budgie so, or ask with "workspace" as "${instead}".`,
+    `There is no copy of the directory to work on: copies need a sandbox. Run budgie so, or ask with "workspace" as "${instead}".`,
   );
 }

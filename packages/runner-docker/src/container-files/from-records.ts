@@ -1,0 +1,120 @@
+import { Readable } from "node:stream";
+import { BudgieError } from "@budgie/core";
+import type { FoundEntry } from "@budgie/core/copies";
+import { HEADER_BYTES, KINDS } from "./to-records.ts";
+import { READ_BOUNDS, tooMuchError } from "./unpack-copy.ts";
+
+// Longer than any path that the host takes, and than what the copier prints.
+const MOST_PATH_BYTES = 40_000;
+
+/**
+ * Yields the entries that the copier prints, of which it may have invented any. Rejects if there is too much, the records are none, or they
+ * end before their end.
+ */
+export async function* fromRecords(
+  source: AsyncIterable<Buffer>,
+  bounds: typeof READ_BOUNDS = READ_BOUNDS,
+): AsyncGenerator<FoundEntry> {
+  const bytes = createByteReader(source);
+  const left = { ...bounds };
+  for (;;) {
+    const { kind, mode, pathBytes, size, targetBytes } = parseHeader(await bytes.take(HEADER_BYTES));
+    if (kind === KINDS.end) return;
+    if (pathBytes === 0 || pathBytes > MOST_PATH_BYTES || targetBytes > MOST_PATH_BYTES) throw notARecord();
+    const path = (await bytes.take(pathBytes)).toString();
+    const target = (await bytes.take(targetBytes)).toString();
+    left.entries -= 1;
+    if (left.entries < 0 || size > BigInt(left.bytes)) throw tooMuchError(path);
+    left.bytes -= Number(size);
+    yield* toFound({ path, kind, mode, size: Number(size), target }, bytes);
+  }
+}
+
+function parseHeader(header: Buffer) {
+  return {
+    kind: header.toString("latin1", 0, 1),
+    mode: header.readUInt32LE(4) & 0o777,
+    pathBytes: header.readUInt32LE(8),
+    targetBytes: header.readUInt32LE(12),
+    size: header.readBigUInt64LE(16),
+  };
+}
+
+type Facts = {
+  readonly path: string;
+  readonly kind: string;
+  readonly mode: number;
+  readonly size: number;
+  readonly target: string;
+};
+
+async function* toFound({ kind, mode, path, size, target }: Facts, bytes: ByteReader): AsyncGenerator<FoundEntry> {
+  if (kind === KINDS.folder) yield { entry: { path, kind: "folder", mode } };
+  else if (kind === KINDS.link) yield { entry: { path, kind: "link", target } };
+  else if (kind === KINDS.other) yield { entry: { path, kind: "other" } };
+  else if (kind === KINDS.file) yield* readFile({ path, kind: "file", mode, size }, bytes);
+  else throw notARecord();
+}
+
+async function* readFile(
+  entry: Extract<FoundEntry["entry"], { kind: "file" }>,
+  bytes: ByteReader,
+): AsyncGenerator<FoundEntry> {
+  const pieces = bytes.pieces(entry.size);
+  const content = Readable.from(keepOpen(pieces), { objectMode: false });
+  // A reader that stops early knows why.
+  content.on("error", () => undefined);
+  yield { entry, content };
+  content.destroy();
+  for await (const _piece of pieces);
+}
+
+/** Passes on what an iterator yields, and leaves it open for others when its reader stops. */
+async function* keepOpen(pieces: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) yield next.value;
+}
+
+type ByteReader = {
+  /** Resolves to exactly this number of bytes */
+  readonly take: (length: number) => Promise<Buffer>;
+  /** Yields exactly this number of bytes */
+  readonly pieces: (length: number) => AsyncGenerator<Buffer>;
+};
+
+function createByteReader(source: AsyncIterable<Buffer>): ByteReader {
+  const chunks = source[Symbol.asyncIterator]();
+  let held: Buffer = Buffer.alloc(0);
+
+  async function* pieces(length: number): AsyncGenerator<Buffer> {
+    for (let left = length; left > 0;) {
+      if (held.length === 0) {
+        const next = await chunks.next();
+        if (next.done === true) throw endedEarly();
+        held = next.value;
+      }
+      const piece = held.subarray(0, left);
+      held = held.subarray(piece.length);
+      left -= piece.length;
+      if (piece.length > 0) yield piece;
+    }
+  }
+
+  return { take: async (length) => Buffer.concat(await collect(pieces(length))), pieces };
+}
+
+async function collect(pieces: AsyncIterable<Buffer>): Promise<readonly Buffer[]> {
+  const all: Buffer[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return all;
+}
+
+function endedEarly(): BudgieError {
+  return new BudgieError("RUNNER_UNAVAILABLE", "The records of the copy ended early. Try again.");
+}
+
+function notARecord(): BudgieError {
+  return new BudgieError(
+    "SESSION_UNUSABLE",
+    "The copy cannot be read: what came from it is no record. Begin a new session.",
+  );
+}
