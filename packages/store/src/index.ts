@@ -1,12 +1,13 @@
 // The public surface of @budgie/store: every export is named here, and becomes API.
+export { underWay } from "./begin-apply.ts";
 export { createBudgetLedger, type LedgerOptions } from "./budget-ledger.ts";
 export {
   createChangeArchive,
-  underWay,
   type ApplyJournal,
   type ChangeArchive,
   type ChangeRecord,
   type ChangeState,
+  type ListedSets,
 } from "./change-archive.ts";
 export { createRunArchive, type RunArchive, type RunChoice, type RunRecord, type Transcript } from "./run-archive.ts";
 export { createRunLog, type RunLogFile, type RunLogOptions } from "./run-log.ts";
