@@ -68,10 +68,16 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
       if (collect === undefined) return undefined;
       const base = await bases.load(turn.sessionId);
       if (base === undefined) throw lostBaseError(turn.sessionId);
-      return collect(copy, { ...turn, base });
+      // The changes of a turn that was cancelled matter too, if they are there soon.
+      const signal = turn.signal?.aborted === true ? AbortSignal.timeout(AFTER_CANCEL_MS) : turn.signal;
+      return collect(copy, { ...turn, base, signal }).catch((error: unknown) => {
+        throw signal?.aborted === true ? uncollectedError(error) : error;
+      });
     },
   };
 }
+
+const AFTER_CANCEL_MS = 10_000;
 
 type Sending = Pick<CopyTurn, "signal"> & { readonly onProgress: (done: number, all: number) => void };
 
@@ -117,6 +123,14 @@ function toBudgieError(error: unknown, directory: string): unknown {
 
 function cancelledError(cause: unknown): BudgieError {
   return new BudgieError("CANCELLED", "The turn was cancelled while its directory was copied.", { cause });
+}
+
+function uncollectedError(cause: unknown): BudgieError {
+  return new BudgieError(
+    "CANCELLED",
+    "The turn was cancelled while its changes were collected. The copy has them still: the next turn of the session collects them.",
+    { cause },
+  );
 }
 
 function lostBaseError(sessionId: string): BudgieError {
