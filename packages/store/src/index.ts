@@ -1,13 +1,14 @@
 // The public surface of @budgie/store: every export is named here, and becomes API.
 export { createBudgetLedger, type LedgerOptions } from "./budget/budget-ledger.ts";
+export { underWay } from "./changes/begin-apply.ts";
 export {
   createChangeArchive,
-  underWay,
   type ApplyJournal,
   type ChangeArchive,
   type ChangeRecord,
   type ChangeState,
-} from "./change-archive.ts";
+  type ListedSets,
+} from "./changes/change-archive.ts";
 export {
   createRunArchive,
   type RunArchive,

@@ -7,6 +7,7 @@ import { STAGE_PREFIX } from "../host/stage-prefix.ts";
 import type { ApplyOutcome, ChangeSets, StoredSet, Unapplied } from "../sets/change-sets.ts";
 import { conflictError, toStageNames, type ApplyPlan, type ConflictError, type Step } from "./apply-plan.ts";
 import { storeFile } from "../sets/keep-base.ts";
+import { listDigests } from "../sets/list-digests.ts";
 import { rollBack } from "./roll-back.ts";
 import { whileRunning } from "./while-running.ts";
 import { emptyStage, stageContents } from "./stage-contents.ts";
@@ -75,7 +76,8 @@ async function takeOrRollBack(run: ApplyRun, name: string, stage: FolderHandle):
     await keepOld(stage, steps, sets);
     await sets.objects.flush();
     await onStep("commit");
-    await sets.archive.commit(host.identity, { id: run.stored.id, ...run.done });
+    const digests = listDigests({ ...run.stored, ...run.done });
+    await sets.archive.commit(host.identity, { id: run.stored.id, ...run.done, digests });
     return [];
   } catch (error) {
     const left = await rollBack({ host, stage, steps });

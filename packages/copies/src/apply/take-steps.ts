@@ -1,5 +1,5 @@
 import { link, lstat, rename, rmdir } from "node:fs/promises";
-import { pathIn, type FolderHandle } from "@budgie/core/walk";
+import { forEachOf, pathIn, type FolderHandle } from "@budgie/core/walk";
 import { syncFolder, type HostFolder, type HostPlace } from "../host/host-folder.ts";
 import { readHostEntry } from "../host/read-host-entry.ts";
 import type { Side } from "../sets/change-set.ts";
@@ -27,9 +27,9 @@ export async function takeSteps(applying: Applying): Promise<void> {
   }
   await onStep("verify");
   // A program that had a file open may have written to it after it was moved.
-  for (const [number, step] of steps.entries()) {
+  await forEachOf(steps.entries(), AT_ONCE, async ([number, step]) => {
     if ("before" in step && step.before !== undefined) await verifyOld(applying, { number, step, before: step.before });
-  }
+  });
   await onStep("sync");
   // What was moved aside is in the stage alone until the end.
   await syncFolder(applying.stage);
@@ -39,6 +39,8 @@ export async function takeSteps(applying: Applying): Promise<void> {
     await host.at(path, ({ folder }) => syncFolder(folder)).catch(ignoreMissing);
   }
 }
+
+const AT_ONCE = 16;
 
 type Taking = { readonly number: number; readonly step: Step; readonly place: HostPlace };
 

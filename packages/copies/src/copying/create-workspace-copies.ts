@@ -97,13 +97,19 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
       if (base === undefined) throw lostBaseError(turn.sessionId);
       const references = createReferences();
       const watched = { ...copy, read: () => watchFound(copy.read(), references) };
-      const changes = await collect(watched, { ...turn, base });
+      // The changes of a turn that was cancelled matter too, if they are there soon.
+      const signal = turn.signal?.aborted === true ? AbortSignal.timeout(AFTER_CANCEL_MS) : turn.signal;
+      const changes = await collect(watched, { ...turn, base, signal }).catch((error: unknown) => {
+        throw signal?.aborted === true ? uncollectedError(error) : error;
+      });
       const known = new Set(base.tips);
       const commits = references.list().flatMap(({ commit, name }) => (known.has(commit) ? [] : [name]));
       return changes === undefined || commits.length === 0 ? changes : { ...changes, commits: toNames(commits) };
     },
   };
 }
+
+const AFTER_CANCEL_MS = 10_000;
 
 type Sending = Pick<CopyTurn, "signal"> & { readonly onProgress: (done: number, all: number) => void };
 
@@ -172,6 +178,14 @@ function toBudgieError(error: unknown, directory: string): unknown {
 
 function cancelledError(cause: unknown): BudgieError {
   return new BudgieError("CANCELLED", "The turn was cancelled while its directory was copied.", { cause });
+}
+
+function uncollectedError(cause: unknown): BudgieError {
+  return new BudgieError(
+    "CANCELLED",
+    "The turn was cancelled while its changes were collected. The copy has them still: the next turn of the session collects them.",
+    { cause },
+  );
 }
 
 function lostBaseError(sessionId: string): BudgieError {

@@ -20,7 +20,7 @@ const MOST_NAMED = 20;
 
 /** Compares a set that waits with its directory as it is now. Writes nothing. */
 export async function reviewSet(stored: StoredSet, { base, others, sets }: ReviewOptions): Promise<ChangesReview> {
-  const overlaps = findOverlaps(stored, others ?? (await sets.list())).slice(0, MOST_NAMED);
+  const overlaps = findOverlaps(stored, others ?? (await sets.listOpen(stored.root))).slice(0, MOST_NAMED);
   try {
     return await withDirectory(stored, sets, async (host) => {
       const { conflicts } = await planApply(host, listChanges(stored), { withGuarded: true });

@@ -10,17 +10,19 @@ export type EntrySink = {
   /** Adds a part of git's folder, whose size is judged at the end */
   readonly addGit: (entry: SelectedEntry) => void;
   readonly gitBytes: () => number;
+  /** The number of its parts; only as many are held as the copy may have entries */
+  readonly gitEntries: () => number;
   readonly dropGit: () => void;
   /** Lists all, sorted by the bytes of their paths */
   readonly list: () => readonly SelectedEntry[];
 };
 
 /** Creates an empty list. It stops growing once there is too much, and only counts on. */
-export function createEntrySink(tally: CopyTally): EntrySink {
+export function createEntrySink(tally: CopyTally, mostGit: number): EntrySink {
   const entries: SelectedEntry[] = [];
   const waiting = new Map<FolderPath, SelectedEntry>();
   let git: SelectedEntry[] = [];
-  let gitBytes = 0;
+  let [gitBytes, gitEntries] = [0, 0];
 
   function put(entry: SelectedEntry): void {
     tally.add(entry);
@@ -41,9 +43,11 @@ export function createEntrySink(tally: CopyTally): EntrySink {
     addLater: (path, entry) => void waiting.set(path, entry),
     addGit(entry) {
       gitBytes += entry.entry.kind === "file" ? entry.entry.size : 0;
-      git.push(entry);
+      gitEntries += 1;
+      if (gitEntries <= mostGit) git.push(entry);
     },
     gitBytes: () => gitBytes,
+    gitEntries: () => gitEntries,
     dropGit: () => void (git = []),
     list() {
       for (const entry of git) put(entry);

@@ -46,7 +46,7 @@ export async function selectEntries(directory: string, options: SelectOptions): 
     fold: facts.fold,
     budget: createMatchBudget(directory, bounds),
   };
-  const sink = createEntrySink(tally);
+  const sink = createEntrySink(tally, bounds.entries);
   const visiting: Visiting = {
     judge,
     prefix: facts.prefix,

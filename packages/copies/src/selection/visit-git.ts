@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { Stats } from "node:fs";
+import { formatCount } from "@budgie/core/text";
 import { pathIn, statEntries, type Looked, type Next, type VisitedFolder } from "@budgie/core/walk";
 import { isGitPart } from "../git/is-git-part.ts";
 import { findSetting, readSettings } from "../git/read-settings.ts";
@@ -90,11 +91,14 @@ const WITHOUT =
   "The copy's .git has no hooks, logs, submodules and other worktrees; its configuration names no program and no login.";
 
 /** Drops git's folder if a copy cannot have it. */
-export function finishGit({ leftOut, sink }: Visiting, { gitBytes }: CopyBounds): void {
+export function finishGit({ leftOut, sink }: Visiting, { entries, gitBytes }: CopyBounds): void {
   const isUnsuited = leftOut.list().notes.some((note) => note === ALTERNATES || [...UNSUITED.values()].includes(note));
   if (sink.gitBytes() > gitBytes) {
     const size = `${Math.ceil(sink.gitBytes() / 1024 ** 2)} MiB, and ${gitBytes / 1024 ** 2} MiB are the most`;
     leftOut.note(`The copy has no .git, which has ${size}.`);
+    sink.dropGit();
+  } else if (sink.gitEntries() > entries) {
+    leftOut.note(`The copy has no .git, which has more than ${formatCount(entries)} entries.`);
     sink.dropGit();
   } else if (isUnsuited) sink.dropGit();
   else if (sink.gitBytes() > 0) leftOut.note(WITHOUT);

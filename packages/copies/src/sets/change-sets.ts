@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { BudgieError } from "@budgie/core";
 import type { Manifest } from "@budgie/core/copies";
-import { createChangeArchive, type ChangeArchive, type ChangeRecord } from "@budgie/store";
+import { createChangeArchive, type ChangeArchive, type ChangeRecord, type ListedSets } from "@budgie/store";
 import { createObjectStore, type ObjectStore } from "../objects/object-store.ts";
 import { advanceBase } from "./advance-base.ts";
-import type { ChangeSet, MergedSides, Side } from "./change-set.ts";
+import type { ChangeSet, MergedSides } from "./change-set.ts";
+import { listDigests } from "./list-digests.ts";
 import { collectChangeSet, type CollectOptions } from "./collect-change-set.ts";
 
 /** A change set with its state. */
@@ -48,6 +49,8 @@ export type ChangeSets = {
   readonly collect: (options: Omit<CollectOptions, "objects">) => Promise<StoredSet | undefined>;
   /** Returns a session's base with what was applied of its sets */
   readonly advance: (sessionId: string, base: Manifest) => Promise<Manifest>;
+  /** Lists the sets for the directory of this device and inode of which something may still be applied, the newest first */
+  readonly listOpen: (root: string) => Promise<readonly StoredSet[]>;
   /** Lists all sets, the newest first */
   readonly list: () => Promise<readonly StoredSet[]>;
   /** Finds the set whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
@@ -64,8 +67,8 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
   const archive = createChangeArchive({ stateDir });
   const objects = createObjectStore({ stateDir });
 
-  async function list(sessionId?: string): Promise<readonly StoredSet[]> {
-    return (await archive.list(sessionId)).map(toStored);
+  async function list(of?: ListedSets): Promise<readonly StoredSet[]> {
+    return (await archive.list(of)).map(toStored);
   }
 
   async function find(id: string): Promise<StoredSet> {
@@ -73,7 +76,7 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
   }
 
   async function advance(sessionId: string, base: Manifest): Promise<Manifest> {
-    const ofSession = (await list(sessionId)).toReversed();
+    const ofSession = (await list({ sessionId })).toReversed();
     return ofSession
       .filter(({ state }) => state !== "undone")
       .reduce((at, { outcome, set }) => {
@@ -89,17 +92,16 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
 
   /** Marks what a session had pending as replaced, since its copy has no changes any more. */
   async function replaceAll(sessionId: string): Promise<void> {
-    for (const stored of await list(sessionId)) {
+    for (const stored of await list({ sessionId })) {
       if (isOpen(stored)) await archive.update(stored.id, "replaced");
     }
   }
 
   async function expire(): Promise<void> {
-    const all = await list();
     const busy = new Set((await archive.journals()).map(({ changeId }) => changeId));
-    const expired = findExpired(all, keep).filter(({ id }) => !busy.has(id));
-    await archive.remove(expired.map(({ id }) => id));
-    const needed = new Set(all.filter((stored) => !expired.includes(stored)).flatMap(listDigests));
+    const expired = findExpired(await archive.sizes(), keep).filter((id) => !busy.has(id));
+    if (expired.length > 0) await archive.remove(expired);
+    const needed = new Set(await archive.digests());
     await objects.prune((digest) => needed.has(digest));
   }
 
@@ -107,6 +109,7 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
     archive,
     objects,
     advance,
+    listOpen: (root) => list({ openIn: root }),
     list: () => list(),
     find,
     async collect(options) {
@@ -118,7 +121,8 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
         const { agent, createdMs, directory, id, root, sessionId } = set;
         await objects.flush();
         const token = randomBytes(12).toString("base64url");
-        await archive.save({ id, sessionId, agent, directory, root, createdMs, bytes, token, content: set });
+        const digests = listDigests({ set, state: "pending", outcome: undefined });
+        await archive.save({ id, sessionId, agent, directory, root, createdMs, bytes, token, content: set, digests });
       }
       await expire();
       return isEmpty ? undefined : find(set.id);
@@ -126,8 +130,9 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
     async discard(id) {
       const stored = await find(id);
       if (!isOpen(stored) && stored.state !== "discarded") throw notOpen(stored);
-      await archive.update(stored.id, "discarded");
-      return { ...stored, state: "discarded" };
+      const discarded = { ...stored, state: "discarded" } as const;
+      await archive.update(stored.id, "discarded", listDigests(discarded));
+      return discarded;
     },
     close: archive.close,
   };
@@ -148,32 +153,16 @@ function toStored({ content, outcome, ...record }: ChangeRecord): StoredSet {
   return { ...record, set: content as ChangeSet, outcome: outcome as ApplyOutcome | undefined };
 }
 
+type SetSize = Awaited<ReturnType<ChangeArchive["sizes"]>>[number];
+
 /** Finds the sets that are too old, and the oldest of those that take too much room. */
-function findExpired(all: readonly StoredSet[], { maxAgeMs, maxBytes }: KeepChanges): readonly StoredSet[] {
-  let bytes = 0;
-  return all.filter((stored, index) => {
-    if (Date.now() - stored.createdMs > maxAgeMs) return true;
-    bytes += stored.bytes;
+function findExpired(all: readonly SetSize[], { maxAgeMs, maxBytes }: KeepChanges): readonly string[] {
+  let sum = 0;
+  const expired = all.filter(({ bytes, createdMs }, index) => {
+    if (Date.now() - createdMs > maxAgeMs) return true;
+    sum += bytes;
     // The newest stays, however large it is.
-    return bytes > maxBytes && index > 0;
+    return sum > maxBytes && index > 0;
   });
-}
-
-/** Lists the objects that a set needs: to be shown and applied, and to be undone. */
-function listDigests({ outcome, set, state }: StoredSet): readonly string[] {
-  const applied = new Set(outcome?.applied.map(({ path }) => path));
-  // The applied part of a discarded set can still be undone.
-  const changes = state === "discarded" ? set.changes.filter(({ path }) => applied.has(path)) : set.changes;
-  const merged = (outcome?.applied ?? []).flatMap((each) => (each.merged === undefined ? [] : [each.merged]));
-  return [
-    ...merged.flatMap(({ after, before }) => [...toDigests(after, true), ...toDigests(before, true)]),
-    ...changes.flatMap(({ after, before, path }) => [
-      ...toDigests(after, false),
-      ...toDigests(before, applied.has(path)),
-    ]),
-  ];
-}
-
-function toDigests(side: Side | undefined, isMoved: boolean): readonly string[] {
-  return side?.kind === "file" && (side.kept || isMoved) && side.digest !== undefined ? [side.digest] : [];
+  return expired.map(({ id }) => id);
 }

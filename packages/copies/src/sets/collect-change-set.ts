@@ -18,6 +18,8 @@ export type CollectOptions = {
   /** The real path of the directory that was copied */
   readonly directory: string;
   readonly bounds?: Partial<SetBounds>;
+  /** Ends the collection: rejects with its reason, and nothing is stored as a set */
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** A change set with the size of its stored contents. */
@@ -28,9 +30,9 @@ export type CollectedSet = { readonly set: ChangeSet; readonly bytes: number };
  * Rejects if the copy cannot be read to its end.
  */
 export async function collectChangeSet(options: CollectOptions): Promise<CollectedSet> {
-  const { agent, base, copy, directory, objects, sessionId } = options;
+  const { agent, base, copy, directory, objects, sessionId, signal } = options;
   const bounds = { ...SET_BOUNDS, ...options.bounds };
-  const reading = await readCopy(copy, { base, objects, bounds });
+  const reading = await readCopy(copy, { base, objects, bounds, signal });
   const host = await openHostFolder(directory);
   try {
     const kept = await keepBase(reading.changes, { host, objects, mostBytes: bounds.bytes });

@@ -1,3 +1,4 @@
+import { addAbortSignal } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import type { FoundEntry, Manifest, TreeEntry } from "@budgie/core/copies";
 import { isGitName } from "@budgie/core/guard";
@@ -7,6 +8,7 @@ import { createFoundChanges } from "./create-found-changes.ts";
 import { hashContent } from "./hash-content.ts";
 import type { Change, Side } from "./change-set.ts";
 import type { SetBounds } from "./set-bounds.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** The differences that reading a copy finds. */
 export type CopyReading = {
@@ -20,7 +22,12 @@ export type CopyReading = {
   readonly bytes: number;
 };
 
-type Reading = { readonly base: Manifest; readonly objects: ObjectStore; readonly bounds: SetBounds };
+type Reading = {
+  readonly base: Manifest;
+  readonly objects: ObjectStore;
+  readonly bounds: SetBounds;
+  readonly signal?: AbortSignal | undefined;
+};
 
 /**
  * Compares a copy with its base while it is read, and stores the contents of changed files. An agent wrote the copy: a path that is no path
@@ -28,7 +35,7 @@ type Reading = { readonly base: Manifest; readonly objects: ObjectStore; readonl
  */
 export async function readCopy(
   copy: AsyncIterable<FoundEntry>,
-  { base, bounds, objects }: Reading,
+  { base, bounds, objects, signal }: Reading,
 ): Promise<CopyReading> {
   const ofBase = new Map(base.entries.flatMap((entry) => (isGits(entry.path) ? [] : [[entry.path, entry]])));
   const kinds = new Map<string, string>();
@@ -48,8 +55,9 @@ export async function readCopy(
   }
 
   const count = createCount(bounds);
-  for await (const { content, entry } of copy) {
+  for await (const { content, entry } of untilAborted(copy, signal)) {
     count(entry.path);
+    if (content !== undefined && signal !== undefined) addAbortSignal(signal, content);
     // A stream that is destroyed may fail later, when nobody reads it.
     content?.on("error", () => undefined);
     try {

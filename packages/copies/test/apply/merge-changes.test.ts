@@ -1,4 +1,4 @@
-import { chmodSync, linkSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, linkSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { undoChanges } from "@budgie/copies/apply";
@@ -33,6 +33,19 @@ describe("an apply that merges", () => {
     expect(showTree(world.directory)).toEqual({ "a.txt": BOTH, "b.txt": "B\n" });
     expect(statSync(join(world.directory, "a.txt")).mode & 0o777).toBe(0o640);
     expect(await undoChanges({ ...world, id })).toMatchObject({ state: "undone", conflicts: [] });
+    expect(showTree(world.directory)).toEqual({ "a.txt": MINE, "b.txt": "b\n" });
+  });
+
+  it("keeps what its undo needs for as long as the set is kept", async () => {
+    const { id, merge, world } = await mergeIn();
+    await merge();
+    const folder = join(world.stateDir, "objects");
+    for (const name of readdirSync(folder)) utimesSync(join(folder, name), 0, 0);
+    writeFiles(world.copy, { "c.txt": "c\n" });
+    await world.collect();
+
+    await undoChanges({ ...world, id });
+
     expect(showTree(world.directory)).toEqual({ "a.txt": MINE, "b.txt": "b\n" });
   });
 

@@ -78,6 +78,26 @@ it("Changes are collected against the directory as it was when it was copied", a
   expect(bases).toMatchObject([{ manifest: { entries }, startedMs: expect.toSatisfy((ms: number) => ms >= began) }]);
 });
 
+it("The changes of a cancelled turn are collected for some time, and those of another until it is cancelled", async () => {
+  const signals: (AbortSignal | undefined)[] = [];
+  const cancelling = new AbortController();
+  const { copies, copy, turn } = openPlace({}, async (_, { signal }) => {
+    signals.push(signal);
+    cancelling.abort();
+    if (signals.length === 1) throw new Error("The stream ended.");
+  });
+  await copies.prepare(copy, turn);
+  const cancelled = { ...turn, signal: cancelling.signal };
+
+  await expect(copies.collect(copy, cancelled)).rejects.toMatchObject({
+    code: "CANCELLED",
+    message: expect.stringContaining("next turn of the session"),
+  });
+  await copies.collect(copy, cancelled);
+
+  expect(signals.map((signal) => signal?.aborted)).toEqual([true, false]);
+});
+
 it("A directory is settled before it is copied, and not once more for the same copy", async () => {
   const settled: string[] = [];
   const directory = createTree({ "a.txt": "half of an apply" });

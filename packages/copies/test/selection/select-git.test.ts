@@ -40,6 +40,7 @@ describe("the git of a copy", () => {
   it.each([
     ["it takes objects from another repository", { ".git/objects/info/alternates": "/other\n" }, {}],
     ["it is too large", {}, { gitBytes: 5 }],
+    ["it has too many entries", {}, { entries: 5 }],
     ["its references are in a table", { ".git/config": "[extensions]\n\trefStorage = reftable\n" }, {}],
     ["it lacks objects", { ".git/config": '[extensions]\n\tpartialClone = "origin"\n' }, {}],
   ])("is left out if %s", async (_, files, bounds) => {

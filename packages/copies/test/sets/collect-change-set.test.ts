@@ -1,7 +1,9 @@
 import { chmodSync, readdirSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { createWorld, writeFiles } from "../helpers/create-world.ts";
+import type { FoundEntry } from "@budgie/core/copies";
+import { createWorld, readTree, SESSION, writeFiles, type World } from "../helpers/create-world.ts";
 
 const FILES = { "a.txt": "one\n", "b/c.txt": "two\n" };
 
@@ -83,5 +85,37 @@ describe("a collected set", () => {
     const world = createWorld(FILES);
 
     await expect(world.collect()).rejects.toThrow("no changes");
+  });
+});
+
+describe("a collection that is cancelled", () => {
+  const collect = ({ base, directory, sets }: World, copy: AsyncIterable<FoundEntry>, signal: AbortSignal) =>
+    sets.collect({ base, copy, sessionId: SESSION, agent: "worker", directory, signal });
+
+  it.each([
+    ["between two entries", (entry: FoundEntry) => entry],
+    [
+      "within a file that never ends",
+      (entry: FoundEntry) => ({ ...entry, content: new Readable({ read: () => undefined }) }),
+    ],
+  ])("ends %s, and stores no set", async (_, spoil) => {
+    const world = createWorld(FILES);
+    writeFiles(world.copy, { "a.txt": "ONE\n" });
+    const cancelling = new AbortController();
+    async function* hanging(): AsyncIterable<FoundEntry> {
+      for await (const found of readTree(world.copy)) {
+        setImmediate(() => cancelling.abort(new Error("cancelled")));
+        yield spoil(found);
+        // The engine says nothing more.
+        await new Promise(() => undefined);
+      }
+    }
+
+    await expect(collect(world, hanging(), cancelling.signal)).rejects.toThrow(/cancelled|aborted/);
+
+    expect(await world.sets.list()).toEqual([]);
+    expect(await collect(world, readTree(world.copy), new AbortController().signal)).toMatchObject({
+      state: "pending",
+    });
   });
 });

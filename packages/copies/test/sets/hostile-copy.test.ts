@@ -43,6 +43,7 @@ describe("a hostile copy", () => {
       bytes: 0,
       token: "t",
       content: set,
+      digests: [],
     });
     await applyIn(world, id, { onConflict: "skip", withGuarded: true });
     expect(showTree(world.directory)).toEqual({ ...FILES, "b/": "" });

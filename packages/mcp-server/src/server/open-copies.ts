@@ -35,9 +35,16 @@ export function openCopies(
     async settle(directory) {
       for (const line of await changes.settle(directory)) report(escapeForTerminal(line));
     },
-    async collect(copy, { agent, base, directory, sessionId }) {
+    async collect(copy, { agent, base, directory, sessionId, signal }) {
       const sets = await changes.open();
-      const stored = await sets.collect({ base: base.manifest, copy: copy.read(), sessionId, agent, directory });
+      const stored = await sets.collect({
+        base: base.manifest,
+        copy: copy.read(),
+        sessionId,
+        agent,
+        directory,
+        signal,
+      });
       if (stored === undefined) return undefined;
       const { countChanges } = await import("@budgie/copies/diffs");
       const { guarded, refused, ...counts } = countChanges(stored.set);

@@ -158,6 +158,17 @@ const MIGRATIONS: readonly string[] = [
     input_tokens, cached_tokens, output_tokens, thought_tokens, total_tokens)`,
   // The digest of a transcript, which was in no record before.
   `ALTER TABLE runs ADD COLUMN transcript_digest TEXT`,
+  // The contents that each change set needs. For older sets those are all that they name, until they expire.
+  `CREATE TABLE IF NOT EXISTS change_objects (
+    change_set TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (change_set, digest)
+  ) STRICT, WITHOUT ROWID;
+  INSERT OR IGNORE INTO change_objects
+    SELECT change_sets.id, json_extract(change.value, side.value)
+    FROM change_sets, json_each(change_sets.content, '$.changes') AS change,
+      json_each('["$.before.digest", "$.after.digest"]') AS side
+    WHERE json_extract(change.value, side.value) IS NOT NULL`,
 ];
 
 /** Migrates an open database to the current version, or throws `STATE_UNUSABLE` if a newer budgie wrote it. */

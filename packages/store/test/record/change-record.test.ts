@@ -12,6 +12,7 @@ const SET = {
   bytes: 3,
   token: "secret-token",
   content: { files: ["a.ts"] },
+  digests: ["d1", "d2"],
 };
 
 /** Writes a turn, an apply, an undo, a discard and a turn to the record. */
@@ -23,8 +24,8 @@ async function recordChanges(): Promise<string> {
   await log.finish(makeRun());
   await archive.save(SET);
   await archive.save({ ...SET, id: "c2" });
-  await archive.commit(SET.root, { id: "c1", state: "applied", outcome: {} });
-  await archive.commit(SET.root, { id: "c1", state: "undone", outcome: {} });
+  await archive.commit(SET.root, { id: "c1", state: "applied", outcome: {}, digests: [] });
+  await archive.commit(SET.root, { id: "c1", state: "undone", outcome: {}, digests: [] });
   await archive.update("c2", "discarded");
   await log.finish(makeRun());
   return stateDir;

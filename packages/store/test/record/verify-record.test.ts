@@ -183,11 +183,10 @@ describe("the record of turns", () => {
 
   it("has no turns that run or never ended, nor those from before there was a record", async () => {
     const { stateDir } = await record();
-    const [{ user_version: version }] = query(stateDir, "PRAGMA user_version") as [{ user_version: number }];
     edit(
       stateDir,
       `DROP TABLE record; DROP TABLE record_ends; ALTER TABLE runs DROP COLUMN entry; ALTER TABLE runs DROP COLUMN answer_digest;
-        DROP INDEX runs_groups; ALTER TABLE runs DROP COLUMN transcript_digest; PRAGMA user_version = ${version - 3}`,
+        DROP INDEX runs_groups; ALTER TABLE runs DROP COLUMN transcript_digest; PRAGMA user_version = ${version - 4}`,
     );
     const log = open(stateDir);
     const run = makeRun();

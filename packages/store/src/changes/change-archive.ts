@@ -1,9 +1,11 @@
 import { BudgieError } from "@budgie/core";
 import { parseOwnerRecord, type OwnerRecord } from "@budgie/core/owners";
-import { inTransaction } from "./database/in-transaction.ts";
-import { recordChange } from "./record/record-turn.ts";
-import type { Database, Row } from "./database/sqlite.ts";
-import { createStateDatabase } from "./database/state-database.ts";
+import { beginApply, underWay } from "./begin-apply.ts";
+import { addChangeObjects, listChangeObjects, removeChangeSets, setChangeObjects } from "./change-objects.ts";
+import { inTransaction } from "../database/in-transaction.ts";
+import { recordChange } from "../record/record-turn.ts";
+import type { Database, Row } from "../database/sqlite.ts";
+import { createStateDatabase } from "../database/state-database.ts";
 
 /** `partly`: applied in part, and the rest may still be applied; `replaced`: a later set of its session has its changes too. */
 export type ChangeState = "pending" | "partly" | "applied" | "discarded" | "undone" | "replaced";
@@ -28,6 +30,12 @@ export type ChangeRecord = {
   readonly outcome: unknown;
 };
 
+/** A change set on its way into the archive. */
+export type NewChangeSet = Omit<ChangeRecord, "outcome" | "state"> & Needing;
+
+/** SHA-256 in hex of the contents that a set needs from now on. */
+type Needing = { readonly digests: readonly string[] };
+
 /** An apply under way. `cleaning`: all is written, and only what was staged has to go. */
 export type ApplyJournal = {
   readonly root: string;
@@ -39,16 +47,23 @@ export type ApplyJournal = {
   readonly plan: unknown;
 };
 
+/** The sets to list: of a session, or those for the directory of this device and inode that wait. */
+export type ListedSets = { readonly sessionId: string } | { readonly openIn: string };
+
 /** The change sets of a state directory. Each function throws a `BudgieError` if they cannot be read or written. */
 export type ChangeArchive = {
   /** Adds a set, and marks earlier pending sets of its session as replaced. A set with a known id stays as it is, unless it was replaced or undone. */
-  readonly save: (record: Omit<ChangeRecord, "outcome" | "state">) => Promise<void>;
-  /** Lists the sets of a session, or of all, the newest first */
-  readonly list: (sessionId?: string) => Promise<readonly ChangeRecord[]>;
+  readonly save: (record: NewChangeSet) => Promise<void>;
+  /** Lists the sets of a session, those for a directory of which something may still be applied, or all, the newest first */
+  readonly list: (of?: ListedSets) => Promise<readonly ChangeRecord[]>;
+  /** Lists age and size of all sets, the newest first, without reading their content */
+  readonly sizes: () => Promise<readonly Pick<ChangeRecord, "bytes" | "createdMs" | "id">[]>;
+  /** Lists the contents that any set needs */
+  readonly digests: () => Promise<readonly string[]>;
   /** Finds the set whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
   readonly find: (id: string) => Promise<ChangeRecord>;
-  /** Changes a set's state; throws `INPUT_INVALID` for a set to discard while an apply of it is under way */
-  readonly update: (id: string, state: ChangeState) => Promise<void>;
+  /** Changes a set's state, and what it needs; throws `INPUT_INVALID` for a set to discard while an apply of it is under way */
+  readonly update: (id: string, state: ChangeState, digests?: readonly string[]) => Promise<void>;
   readonly remove: (ids: readonly string[]) => Promise<void>;
   /**
    * Records the plan of an apply before it writes; throws `INPUT_INVALID` if another one is under way in the directory, or the set's state is no
@@ -63,7 +78,7 @@ export type ChangeArchive = {
   readonly take: (journal: ApplyJournal, to: OwnerRecord) => Promise<boolean>;
   readonly journals: () => Promise<readonly ApplyJournal[]>;
   /** Records that everything of an apply is written */
-  readonly commit: (root: string, done: Pick<ChangeRecord, "id" | "outcome" | "state">) => Promise<void>;
+  readonly commit: (root: string, done: Pick<ChangeRecord, "id" | "outcome" | "state"> & Needing) => Promise<void>;
   /** Removes an apply that was cleaned up or rolled back */
   readonly end: (root: string) => Promise<void>;
   readonly close: () => void;
@@ -90,32 +105,35 @@ export function createChangeArchive({ stateDir }: { readonly stateDir: string })
 
   return {
     save: (record) => use((database) => saveSet(database, record)),
-    list: (sessionId) =>
+    list: (of) =>
       read(
-        (database) => {
-          const where = sessionId === undefined ? "" : "WHERE session = ?";
-          const values = sessionId === undefined ? [] : [sessionId];
-          return database.all(`SELECT * FROM change_sets ${where} ORDER BY created DESC, id`, ...values).map(toRecord);
-        },
+        (database) => listSets(database, of),
         () => [],
       ),
+    sizes: () =>
+      read(
+        (database) => database.all(`SELECT id, created, bytes FROM change_sets ${NEWEST_FIRST}`).map(toSize),
+        () => [],
+      ),
+    digests: () => read(listChangeObjects, () => []),
     find: (id) =>
       read(
         (database) => findSet(database, id),
         () => refuse(id),
       ),
-    update: (id, to) =>
+    update: (id, to, digests) =>
       use((database) => {
         inTransaction(database, () => {
           const [busy] = database.all("SELECT directory FROM change_applies WHERE change_set = ?", id);
           if (busy !== undefined && to === "discarded") throw underWay(String(busy["directory"]));
           database.run("UPDATE change_sets SET state = ? WHERE id = ?", to, id);
+          if (digests !== undefined) setChangeObjects(database, id, digests);
           recordChange(database, id);
         });
       }),
     remove: (ids) =>
       use((database) => {
-        inTransaction(database, () => ids.forEach((id) => database.run("DELETE FROM change_sets WHERE id = ?", id)));
+        inTransaction(database, () => removeChangeSets(database, ids));
       }),
     begin: (journal) => use((database) => beginApply(database, journal)),
     plan: (root, plan) =>
@@ -130,11 +148,12 @@ export function createChangeArchive({ stateDir }: { readonly stateDir: string })
         (database) => database.all("SELECT * FROM change_applies").map(toJournal),
         () => [],
       ),
-    commit: (root, { id, outcome, state: to }) =>
+    commit: (root, { digests, id, outcome, state: to }) =>
       use((database) => {
         inTransaction(database, () => {
           database.run("UPDATE change_applies SET phase = 'cleaning' WHERE root = ?", root);
           database.run("UPDATE change_sets SET state = ?, outcome = ? WHERE id = ?", to, JSON.stringify(outcome), id);
+          setChangeObjects(database, id, digests);
           recordChange(database, id);
         });
       }),
@@ -146,7 +165,21 @@ export function createChangeArchive({ stateDir }: { readonly stateDir: string })
 const TAKE = `UPDATE change_applies SET owner = ?
   WHERE root = ? AND json_extract(owner, '$.instance') = ? RETURNING root`;
 
-function saveSet(database: Database, record: Omit<ChangeRecord, "outcome" | "state">): void {
+const NEWEST_FIRST = "ORDER BY created DESC, id";
+
+function listSets(database: Database, of: ListedSets | undefined): readonly ChangeRecord[] {
+  const all = (where: string, ...values: readonly string[]): readonly ChangeRecord[] =>
+    database.all(`SELECT * FROM change_sets ${where} ${NEWEST_FIRST}`, ...values).map(toRecord);
+  if (of === undefined) return all("");
+  if ("sessionId" in of) return all("WHERE session = ?", of.sessionId);
+  return all("WHERE root = ? AND state IN ('pending', 'partly')", of.openIn);
+}
+
+function toSize({ bytes, created, id }: Row): Pick<ChangeRecord, "bytes" | "createdMs" | "id"> {
+  return { id: String(id), createdMs: Number(created), bytes: Number(bytes) };
+}
+
+function saveSet(database: Database, record: NewChangeSet): void {
   const { id, sessionId } = record;
   inTransaction(database, () => {
     database.run(
@@ -160,10 +193,11 @@ function saveSet(database: Database, record: Omit<ChangeRecord, "outcome" | "sta
         ON CONFLICT (id) DO UPDATE SET state = CASE WHEN state IN ('replaced', 'undone') THEN 'pending' ELSE state END`,
       ...toValues(record),
     );
+    addChangeObjects(database, id, record.digests);
   });
 }
 
-function toValues(record: Omit<ChangeRecord, "outcome" | "state">): readonly (number | string)[] {
+function toValues(record: NewChangeSet): readonly (number | string)[] {
   const { agent, bytes, content, createdMs, directory, id, root, sessionId, token } = record;
   return [id, sessionId, agent, directory, root, createdMs, bytes, token, JSON.stringify(content)];
 }
@@ -179,31 +213,6 @@ function refuse(id: string): never {
   throw new BudgieError(
     "INPUT_INVALID",
     `There is no change set ${JSON.stringify(id.slice(0, 64))}. "budgie changes ls" lists all that are there.`,
-  );
-}
-
-function beginApply(database: Database, journal: Parameters<ChangeArchive["begin"]>[0]): void {
-  const { changeId, directory, owner, plan, root, state } = journal;
-  inTransaction(database, () => {
-    if (database.all("SELECT 1 FROM change_applies WHERE root = ?", root).length > 0) {
-      throw underWay(directory);
-    }
-    const now = findSet(database, changeId).state;
-    if (now !== state)
-      throw new BudgieError("INPUT_INVALID", `The change set "${changeId.slice(0, 8)}" is ${now} since.`);
-    const values = [root, directory, changeId, JSON.stringify(owner), JSON.stringify(plan)];
-    database.run(
-      "INSERT INTO change_applies (root, directory, change_set, phase, owner, plan) VALUES (?, ?, ?, 'writing', ?, ?)",
-      ...values,
-    );
-  });
-}
-
-/** Returns the error for a directory that another apply or undo is writing to. */
-export function underWay(directory: string): BudgieError {
-  return new BudgieError(
-    "INPUT_INVALID",
-    `Another apply or undo is under way in "${directory}". Try again once it has ended.`,
   );
 }
 
