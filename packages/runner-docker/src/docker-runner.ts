@@ -11,6 +11,7 @@ import type { OpenRoot } from "@budgie/sandbox/proc";
 import { chooseSandboxUser, listUserNotices, type Caller, type SandboxUser } from "@budgie/sandbox/profile";
 import { createRunnerStandbys } from "@budgie/sandbox/standby";
 import { mayLaunchAhead } from "./turn/may-launch-ahead.ts";
+import { createCopyBases } from "./bases/copy-bases.ts";
 import { checkRuntime } from "./engine/check-runtime.ts";
 import { checkProtections, listProtectionNotices, type Weaker } from "./engine/engine-protection.ts";
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
@@ -21,6 +22,7 @@ import { listEnginePaths, type Host } from "./list-engine-paths.ts";
 import { createProxySockets } from "./proxy/create-proxy-sockets.ts";
 import { connectEngine, type Engine } from "./engine/engine.ts";
 import { createProcAccess } from "./session/proc-access.ts";
+import { mayCopy } from "./session/session-copy.ts";
 import { createSharedFiles } from "./session/shared-files.ts";
 import type { HostEnvironment } from "./engine/find-endpoints.ts";
 import { refuseOriginals } from "./image/find-agent-program.ts";
@@ -180,6 +182,7 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
       ]);
       // Even if the rest failed, since a login may be in there.
       rmSync(scratchDir, { recursive: true, force: true });
+      await context?.copyBases?.close().catch(() => undefined);
       await context?.proxySockets.close();
       const failed = results.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
@@ -208,6 +211,11 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     image,
     findImage: (name) => findImage(engine, name),
     findPrograms: createFindPrograms(engine, { ...options, image, owner: options.owner.record }),
+    // A kept session would outlive the base below its copy. Where the engine maps users, overlays need other options.
+    copyBases:
+      mayCopy(engine) && options.keepSessionsMs === undefined && engine.users === "same"
+        ? createCopyBases({ engine, user, owner: options.owner })
+        : undefined,
     openCache: createCaches(engine, { ...options, image, user, owner: options.owner.record }),
     owner: options.owner,
     keepSessionsMs: options.keepSessionsMs,

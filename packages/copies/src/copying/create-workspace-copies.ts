@@ -1,7 +1,7 @@
 import { BudgieError } from "@budgie/core";
 import type { CopyChanges, CopyReport } from "@budgie/core/errors";
 import type { Manifest, TreeEntry, WorkspaceCopy } from "@budgie/core/copies";
-import type { CopyTurn, WorkspaceCopies } from "@budgie/core/turn";
+import type { CopyTurn, SharedBase, WorkspaceCopies } from "@budgie/core/turn";
 import type { UserGit } from "../git/load-repository.ts";
 import { readEntries, TORN } from "../selection/read-entries.ts";
 import { selectEntries } from "../selection/select-entries.ts";
@@ -31,10 +31,14 @@ export type OpenCopies = WorkspaceCopies & { readonly bases: BaseFiles };
 
 /** A file that changes all the time must not keep a turn from its start. */
 const ATTEMPTS = 3;
+const MOST_SEEN = 1_000;
+
+type SharingTurn = CopyTurn & { readonly sharedBase: SharedBase };
 
 /** Opens the copies of sessions: each is filled once, and remembered with the directory as it was then. */
 export function createWorkspaceCopies({ collect, folder, userGit, wishes }: CopiesOptions): OpenCopies {
   const bases = openBaseFiles(folder);
+  const seen = new Set<string>();
 
   const shared = createSharedReadings(({ directory, git }, over) =>
     selectEntries(directory, { wishes, userGit, git, signal: over }).then((selection) =>
@@ -42,13 +46,24 @@ export function createWorkspaceCopies({ collect, folder, userGit, wishes }: Copi
     ),
   );
 
+  /** Fills a copy over a base of all that was read, or with all of it where the engine has no bases. */
+  async function sendShared(copy: WorkspaceCopy, turn: SharingTurn, onProgress: CopyProgress["tell"]) {
+    const { directory, sharedBase, signal } = turn;
+    const { entries, id, manifest, selection } = await shared.find(turn, sharedBase);
+    const told = () => countEntries(entries(), (done) => onProgress(done, manifest.entries.length));
+    const over = await copy.fillOver?.({ id, directory, entries: told }, { signal });
+    return { selection, manifest, fillId: over ?? (await copy.fill(told(), { signal })) };
+  }
+
   /** Selects and sends the directory, or what was read of it for several copies. */
   async function selectAndSend(copy: WorkspaceCopy, turn: CopyTurn, onProgress: CopyProgress["tell"]) {
     const { directory, git, sharedBase, signal } = turn;
-    if (sharedBase !== undefined) {
-      const { entries, manifest, selection } = await shared.find(turn, sharedBase);
-      const filled = countEntries(entries(), (done) => onProgress(done, manifest.entries.length));
-      return { selection, manifest, fillId: await copy.fill(filled, { signal }) };
+    if (sharedBase !== undefined) return sendShared(copy, { ...turn, sharedBase }, onProgress);
+    // Another copy is likely then, and a base would be worth its room.
+    if (copy.fillOver !== undefined && seen.has(directory)) {
+      const over = new AbortController();
+      const base = { over: over.signal };
+      return sendShared(copy, { ...turn, sharedBase: base }, onProgress).finally(() => over.abort());
     }
     const selection = await selectEntries(directory, { wishes, userGit, git, signal });
     return { selection, ...(await send(copy, selection, { signal, onProgress })) };
@@ -63,6 +78,7 @@ export function createWorkspaceCopies({ collect, folder, userGit, wishes }: Copi
       const facts = { entries: manifest.entries.length, bytes: countBytes(manifest) };
       const report = { ...facts, leftOut: groups.map(({ count, paths, why }) => ({ why, count, paths })), notes };
       await bases.save(turn.sessionId, { fillId, directory, report, manifest });
+      if (seen.size < MOST_SEEN) seen.add(directory);
       return { isReused: false, ...report };
     } catch (error) {
       throw turn.signal?.aborted === true ? cancelledError(error) : toBudgieError(error, turn.directory);

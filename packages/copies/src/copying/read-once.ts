@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -11,6 +11,8 @@ import type { Selection } from "../selection/selection.ts";
 export type ReadOnce = {
   readonly selection: Selection;
   readonly manifest: Manifest;
+  /** The digest of the directory's path and of all that was read, times included */
+  readonly id: string;
   readonly entries: () => AsyncGenerator<FilledEntry>;
 };
 
@@ -79,7 +81,10 @@ async function store(selection: Selection, file: FileHandle, over: AbortSignal):
     if (content instanceof Readable) for await (const piece of content) await write(piece as Buffer);
     else if (content !== undefined) await write(content);
   }
-  return { manifest: { entries }, entries: () => readStored(stored, file) };
+  const times = stored.map(({ mtimeMs }) => Math.floor((mtimeMs ?? 0) / 1000));
+  const id = createHash("sha256").update(selection.directory);
+  for (const [index, entry] of entries.entries()) id.update(`\n${JSON.stringify([times[index], entry])}`);
+  return { manifest: { entries }, id: id.digest("hex"), entries: () => readStored(stored, file) };
 }
 
 async function* readStored(stored: readonly Stored[], file: FileHandle): AsyncGenerator<FilledEntry> {
