@@ -211,11 +211,7 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     image,
     findImage: (name) => findImage(engine, name),
     findPrograms: createFindPrograms(engine, { ...options, image, owner: options.owner.record }),
-    // A kept session would outlive the base below its copy. Where the engine maps users, overlays need other options.
-    copyBases:
-      mayCopy(engine) && options.keepSessionsMs === undefined && engine.users === "same"
-        ? createCopyBases({ engine, user, owner: options.owner })
-        : undefined,
+    copyBases: mayShareBases(engine, options) ? createCopyBases({ engine, user, owner: options.owner }) : undefined,
     openCache: createCaches(engine, { ...options, image, user, owner: options.owner.record }),
     owner: options.owner,
     keepSessionsMs: options.keepSessionsMs,
@@ -240,4 +236,9 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     keepsProcesses: (options.warmIdleMs ?? 0) > 0,
     starting,
   };
+}
+
+/** Returns true if copies may lie over a base: a kept session would outlive it, and where the engine maps users, overlays need other options. */
+function mayShareBases(engine: Engine, { keepSessionsMs }: Pick<DockerRunnerOptions, "keepSessionsMs">): boolean {
+  return mayCopy(engine) && engine.users === "same" && keepSessionsMs === undefined;
 }

@@ -79,12 +79,15 @@ export function createSessionCopy(
     const found = await docker.getVolume(volume.name).inspect(timeLimit()).catch(ignoreMissing);
     if (found === undefined || found === null) return undefined;
     const { isMadeForMount, role, session: of } = parseLabels(found.Labels);
-    const isPlain = isPlainVolume(found);
-    const base = isPlain ? undefined : await bases?.find(session);
-    if (role !== "copy" || of !== session || !(isPlain || isOverlay(found))) throw notOurs(volume.name);
-    if (!isPlain && (base === undefined || !isOverlayOn(base, found))) return undefined;
+    if (role !== "copy" || of !== session || !(isPlainVolume(found) || isOverlay(found))) throw notOurs(volume.name);
+    if (isOverlay(found) && !(await hasBase(found))) return undefined;
     // The engine made it, empty, in place of one that somebody removed.
     return isMadeForMount ? undefined : found.Labels?.[FILL_LABEL];
+  }
+
+  async function hasBase(found: Docker.VolumeInspectInfo): Promise<boolean> {
+    const base = await bases?.find(session);
+    return base !== undefined && isOverlayOn(base, found);
   }
 
   async function removeAll(): Promise<void> {
