@@ -78,8 +78,8 @@ export function createSessionCopy(
   async function fillId(): Promise<string | undefined> {
     const found = await docker.getVolume(volume.name).inspect(timeLimit()).catch(ignoreMissing);
     if (found === undefined || found === null) return undefined;
-    const { isMadeForMount, role, session: of } = parseLabels(found.Labels);
-    if (role !== "copy" || of !== session || !(isPlainVolume(found) || isOverlay(found))) throw notOurs(volume.name);
+    const { isMadeForMount } = parseLabels(found.Labels);
+    if (!isCopyOf(session, found)) throw notOurs(volume.name);
     if (isOverlay(found) && !(await hasBase(found))) return undefined;
     // The engine made it, empty, in place of one that somebody removed.
     return isMadeForMount ? undefined : found.Labels?.[FILL_LABEL];
@@ -214,6 +214,11 @@ export function createSessionCopy(
       return findCopyCovers(await findContainer(), FOLDER, splitHidden(command).ofWorkspace);
     },
   };
+}
+
+function isCopyOf(session: SessionId, found: Docker.VolumeInspectInfo): boolean {
+  const { role, session: of } = parseLabels(found.Labels);
+  return role === "copy" && of === session && (isPlainVolume(found) || isOverlay(found));
 }
 
 type PutInto = readonly [container: Docker.Container, entries: AsyncIterable<FilledEntry>];
