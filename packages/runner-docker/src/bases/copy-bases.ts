@@ -16,7 +16,7 @@ import { chooseOldBases } from "./choose-old-bases.ts";
 import { readFolder } from "./overlay-volume.ts";
 
 /** A session whose copy lies over a base. */
-export type BaseHolder = {
+type BaseHolder = {
   readonly session: SessionId;
   /** The folder at which entries are unpacked */
   readonly folder: string;

@@ -1,6 +1,8 @@
 import type Docker from "dockerode";
+import type { SessionId } from "@budgie/core";
 import type { Volume } from "@budgie/sandbox/mounts";
 import { isPlainVolume } from "../engine/find-own.ts";
+import { parseLabels } from "../engine/to-labels.ts";
 import { timeLimit } from "../engine/with-timeout.ts";
 
 /** A volume that shows a base, and keeps what is written in other volumes. */
@@ -41,6 +43,12 @@ export function readFolder({
 }: Pick<Docker.VolumeInspectInfo, "Driver" | "Mountpoint" | "Options">): string | undefined {
   const isSafe = isPlainVolume({ Driver, Options }) && /^\/[\w./-]{1,1000}$/.test(Mountpoint);
   return isSafe ? Mountpoint : undefined;
+}
+
+/** Returns true if a volume is one that budgie makes for the copy of this session: a folder of the engine's own, or an overlay. */
+export function isCopyOf(session: SessionId, found: Docker.VolumeInspectInfo): boolean {
+  const { role, session: of } = parseLabels(found.Labels);
+  return role === "copy" && of === session && (isPlainVolume(found) || isOverlay(found));
 }
 
 /** Returns true if a volume is an overlay, on whatever base. */

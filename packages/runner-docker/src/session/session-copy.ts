@@ -7,12 +7,12 @@ import type { CopyBase, FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/c
 import { DEFAULT_ACCESS, splitHidden, usesCopy } from "@budgie/core/policy";
 import type { Standby, StandbyPlace } from "@budgie/core/standby";
 import { volumeMount, type CopyCover, type Volume } from "@budgie/sandbox/mounts";
-import { createOverlay, isOverlay, isOverlayOn, listLayers } from "../bases/overlay-volume.ts";
+import { createOverlay, isCopyOf, isOverlay, isOverlayOn, listLayers } from "../bases/overlay-volume.ts";
 import { packCopy } from "../container-files/pack-copy.ts";
 import { readFirst, unpackCopy } from "../container-files/unpack-copy.ts";
 import type { Engine } from "../engine/engine.ts";
 import { createContainer } from "../engine/create-container.ts";
-import { findOwn, isPlainVolume } from "../engine/find-own.ts";
+import { findOwn } from "../engine/find-own.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 import { ignoreMissing, statusOf, toBudgieError, translated } from "../engine/to-budgie-error.ts";
 import { parseLabels, toLabels } from "../engine/to-labels.ts";
@@ -214,11 +214,6 @@ export function createSessionCopy(
       return findCopyCovers(await findContainer(), FOLDER, splitHidden(command).ofWorkspace);
     },
   };
-}
-
-function isCopyOf(session: SessionId, found: Docker.VolumeInspectInfo): boolean {
-  const { role, session: of } = parseLabels(found.Labels);
-  return role === "copy" && of === session && (isPlainVolume(found) || isOverlay(found));
 }
 
 type PutInto = readonly [container: Docker.Container, entries: AsyncIterable<FilledEntry>];
