@@ -138,35 +138,6 @@ describe("budgie --workspace copy", () => {
   });
 });
 
-describe("invoke_parallel", () => {
-  it("has each agent work on a copy of its own, and names the paths that both changed", async () => {
-    await using user = await createBudgieUser();
-    const { client } = await user.start({ sandbox: true, args: ["--workspace", "copy"] });
-    const run = (script: string) => ({ agent: "shell-worker", prompt: `[[run: ${script}]]` });
-    const agents = [
-      run("echo one >same.txt; echo >own.txt; ls"),
-      run("echo two >same.txt; ls"),
-      { agent: "missing", prompt: "Hello" },
-    ];
-
-    const call = { name: "invoke_parallel", arguments: { directory: user.workspace, agents } };
-    const result = await client.callTool(call, undefined, { timeout: 300_000 });
-
-    const { overlaps, results } = result.structuredContent as { overlaps: unknown; results: Record<string, unknown>[] };
-    const [first, second] = results;
-    expect(first?.["response"]).toMatch(/own\.txt/);
-    expect(second?.["response"]).not.toMatch(/own\.txt/);
-    expect(results.map(({ code, status }) => [status, code])).toEqual([
-      ["done", undefined],
-      ["done", undefined],
-      ["failed", "AGENT_NOT_FOUND"],
-    ]);
-    expect(first?.["sessionId"]).not.toBe(second?.["sessionId"]);
-    expect(overlaps).toEqual([{ path: "same.txt", changeIds: [expect.any(String), expect.any(String)] }]);
-    expect(existsSync(join(user.workspace, "same.txt"))).toBe(false);
-  });
-});
-
 async function* failing() {
   yield { entry: { path: "half", kind: "folder", mode: 0o755 } } as const;
   throw new Error("torn");

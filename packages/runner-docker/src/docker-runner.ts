@@ -11,6 +11,7 @@ import type { OpenRoot } from "@budgie/sandbox/proc";
 import { chooseSandboxUser, listUserNotices, type Caller, type SandboxUser } from "@budgie/sandbox/profile";
 import { createRunnerStandbys } from "@budgie/sandbox/standby";
 import { mayLaunchAhead } from "./turn/may-launch-ahead.ts";
+import { createCopyBases } from "./bases/copy-bases.ts";
 import { checkRuntime } from "./engine/check-runtime.ts";
 import { checkProtections, listProtectionNotices, type Weaker } from "./engine/engine-protection.ts";
 import { collectGarbage } from "./maintenance/collect-garbage.ts";
@@ -187,6 +188,7 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
       ]);
       // Even if the rest failed, since a login may be in there.
       rmSync(scratchDir, { recursive: true, force: true });
+      await context?.copyBases?.close().catch(() => undefined);
       await context?.proxySockets.close();
       const failed = results.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
@@ -215,6 +217,7 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     image,
     findImage: (name) => findImage(engine, name),
     findPrograms: createFindPrograms(engine, { ...options, image, owner: options.owner.record }),
+    copyBases: mayShareBases(engine, options) ? createCopyBases({ engine, user, owner: options.owner }) : undefined,
     openCache: createCaches(engine, { ...options, image, user, owner: options.owner.record }),
     owner: options.owner,
     keepSessionsMs: options.keepSessionsMs,
@@ -240,4 +243,9 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     keepsProcesses: (options.warmIdleMs ?? 0) > 0,
     starting,
   };
+}
+
+/** Returns true if copies may lie over a base: a kept session would outlive it, and where the engine maps users, overlays need other options. */
+function mayShareBases(engine: Engine, { keepSessionsMs }: Pick<DockerRunnerOptions, "keepSessionsMs">): boolean {
+  return engine.name !== "Podman" && engine.users === "same" && keepSessionsMs === undefined;
 }

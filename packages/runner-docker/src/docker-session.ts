@@ -25,6 +25,7 @@ import {
   removeVolumes,
   resumeHome,
   sessionVolumes,
+  volumeNames,
   type HomeOrigin,
 } from "./session/session-volumes.ts";
 import { withRunningContainer } from "./session/with-running-container.ts";
@@ -192,7 +193,8 @@ export async function createDockerSession(
   async function remove(): Promise<void> {
     const attempt = async (): Promise<void> => {
       await stop();
-      await removeResources([volumes.home.name, volumes.auth.name, volumes.copy.name]);
+      await removeResources(Object.values(volumeNames(id)));
+      context.copyBases?.release(id);
     };
     await pendingRemovals.remove(attempt).firstAttempt;
   }

@@ -1,7 +1,7 @@
 import { BudgieError } from "@budgie/core";
 import type { CopyChanges, CopyReport } from "@budgie/core/errors";
 import type { Manifest, TreeEntry, WorkspaceCopy } from "@budgie/core/copies";
-import type { CopyTurn, WorkspaceCopies } from "@budgie/core/turn";
+import type { CopyTurn, SharedBase, WorkspaceCopies } from "@budgie/core/turn";
 import type { UserGit } from "../git/load-repository.ts";
 import { readEntries, TORN } from "../selection/read-entries.ts";
 import { selectEntries } from "../selection/select-entries.ts";
@@ -9,7 +9,7 @@ import type { CopyWishes, Selection } from "../selection/selection.ts";
 import { openBaseFiles, type Base, type BaseFiles } from "./base-files.ts";
 import { createCopyProgress, type CopyProgress } from "./copy-progress.ts";
 import { readOnce } from "./read-once.ts";
-import { createReferences, watchFill, watchFound, type References } from "./references.ts";
+import { createReferences, watchFill, watchFound } from "./references.ts";
 import { createSharedReadings } from "./shared-readings.ts";
 
 export type CopiesOptions = {
@@ -34,10 +34,14 @@ export type OpenCopies = WorkspaceCopies & { readonly bases: BaseFiles };
 
 /** A file that changes all the time must not keep a turn from its start. */
 const ATTEMPTS = 3;
+const MOST_SEEN = 1_000;
+
+type SharingTurn = CopyTurn & { readonly sharedBase: SharedBase };
 
 /** Opens the copies of sessions: each is filled once, and remembered with the directory as it was then. */
 export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes }: CopiesOptions): OpenCopies {
   const bases = openBaseFiles(folder);
+  const seen = new Set<string>();
 
   const shared = createSharedReadings(async (turn, over) => {
     const { selection, startedMs } = await select({ ...turn, signal: over });
@@ -50,17 +54,25 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
     return { startedMs, selection: await selectEntries(directory, { wishes, userGit, git, signal }) };
   }
 
+  /** Fills a copy over a base of all that was read, or with all of it where the engine has no bases. */
+  async function sendShared(copy: WorkspaceCopy, turn: SharingTurn, onProgress: CopyProgress["tell"]) {
+    const { directory, sharedBase, signal } = turn;
+    const { entries, id, manifest, selection, startedMs, tips } = await shared.find(turn, sharedBase);
+    const told = () => countEntries(entries(), (done) => onProgress(done, manifest.entries.length));
+    const over = await copy.fillOver?.({ id, directory, entries: told }, { signal });
+    const fillId = over ?? (await copy.fill(told(), { signal }));
+    return { startedMs, selection, manifest, fillId, tips };
+  }
+
   /** Selects and sends the directory, or what was read of it for several copies. */
   async function selectAndSend(copy: WorkspaceCopy, turn: CopyTurn, onProgress: CopyProgress["tell"]) {
     const { sharedBase, signal } = turn;
-    if (sharedBase !== undefined) {
-      const { entries, manifest, selection, startedMs } = await shared.find(turn, sharedBase);
-      const references = createReferences();
-      const filled = countEntries(watchFill(entries(), references), (done) =>
-        onProgress(done, manifest.entries.length),
-      );
-      const fillId = await copy.fill(filled, { signal });
-      return { startedMs, selection, manifest, fillId, tips: listTips(references) };
+    if (sharedBase !== undefined) return sendShared(copy, { ...turn, sharedBase }, onProgress);
+    // Another copy is likely then, and a base would be worth its room.
+    if (copy.fillOver !== undefined && seen.has(turn.directory)) {
+      const over = new AbortController();
+      const base = { over: over.signal };
+      return sendShared(copy, { ...turn, sharedBase: base }, onProgress).finally(() => over.abort());
     }
     const selected = await select(turn);
     return { ...selected, ...(await send(copy, selected.selection, { signal, onProgress })) };
@@ -75,6 +87,7 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
       const facts = { entries: manifest.entries.length, bytes: countBytes(manifest) };
       const report = { ...facts, leftOut: groups.map(({ count, paths, why }) => ({ why, count, paths })), notes };
       await bases.save(turn.sessionId, { fillId, directory, report, tips, manifest, startedMs });
+      if (seen.size < MOST_SEEN) seen.add(directory);
       return { isReused: false, ...report };
     } catch (error) {
       throw turn.signal?.aborted === true ? cancelledError(error) : toBudgieError(error, turn.directory);
@@ -131,15 +144,11 @@ async function send(
     });
     try {
       const fillId = await copy.fill(watchFill(reading, references), { signal });
-      return { fillId, tips: listTips(references), manifest: { entries } };
+      return { fillId, tips: references.tips(), manifest: { entries } };
     } catch (error) {
       if (left === 1 || (error as NodeJS.ErrnoException).code !== TORN) throw error;
     }
   }
-}
-
-function listTips(references: References): readonly string[] {
-  return [...new Set(references.list().map(({ commit }) => commit))];
 }
 
 // An agent may have made any number.

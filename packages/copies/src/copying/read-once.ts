@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { mkdir, open, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -6,11 +6,16 @@ import { BudgieError } from "@budgie/core";
 import type { FilledEntry, Manifest, TreeEntry } from "@budgie/core/copies";
 import { readEntries, TORN } from "../selection/read-entries.ts";
 import type { Selection } from "../selection/selection.ts";
+import { createReferences, watchFill } from "./references.ts";
 
 /** A directory as it was read once, to fill any number of copies. */
 export type ReadOnce = {
   readonly selection: Selection;
   readonly manifest: Manifest;
+  /** The commits that the references of its git name */
+  readonly tips: readonly string[];
+  /** The digest of the directory's path and of all that was read, times included */
+  readonly id: string;
   readonly entries: () => AsyncGenerator<FilledEntry>;
 };
 
@@ -73,13 +78,18 @@ async function store(selection: Selection, file: FileHandle, over: AbortSignal):
     end += piece.length;
   };
   await file.truncate(0);
+  const references = createReferences();
   const reading = readEntries(selection, { signal: over, onEntry: (entry) => void entries.push(entry) });
-  for await (const { content, ...filled } of reading) {
+  for await (const { content, ...filled } of watchFill(reading, references)) {
     stored.push({ ...filled, at: end });
     if (content instanceof Readable) for await (const piece of content) await write(piece as Buffer);
     else if (content !== undefined) await write(content);
   }
-  return { manifest: { entries }, entries: () => readStored(stored, file) };
+  const times = stored.map(({ mtimeMs }) => Math.floor((mtimeMs ?? 0) / 1000));
+  const id = createHash("sha256").update(selection.directory);
+  for (const [index, entry] of entries.entries()) id.update(`\n${JSON.stringify([times[index], entry])}`);
+  const tips = references.tips();
+  return { manifest: { entries }, tips, id: id.digest("hex"), entries: () => readStored(stored, file) };
 }
 
 async function* readStored(stored: readonly Stored[], file: FileHandle): AsyncGenerator<FilledEntry> {

@@ -9,6 +9,8 @@ const MOST_REFERENCES = 2000;
 export type References = {
   readonly add: (path: string, content: Buffer) => void;
   readonly list: () => readonly Reference[];
+  /** Returns the commits that they name, each once. */
+  readonly tips: () => readonly string[];
 };
 
 /** Creates a list of the references of a copy. */
@@ -21,6 +23,7 @@ export function createReferences(): References {
       }
     },
     list: () => found,
+    tips: () => [...new Set(found.map(({ commit }) => commit))],
   };
 }
 

@@ -1,3 +1,4 @@
+import { orAborted } from "@budgie/core/bounds";
 import type { CopyTurn, SharedBase } from "@budgie/core/turn";
 import type { ReadOnce } from "./read-once.ts";
 
@@ -24,14 +25,4 @@ export function createSharedReadings(
       return orAborted(reading, turn.signal);
     },
   };
-}
-
-function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error);
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

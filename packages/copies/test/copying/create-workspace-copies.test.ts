@@ -1,10 +1,10 @@
-import { appendFileSync, readdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, chmodSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { createSessionId } from "@budgie/core";
 import type { FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   createWorkspaceCopies,
   type CollectChanges,
@@ -193,6 +193,63 @@ it("A turn that is cancelled leaves the shared base to the others, and all ends 
   over.abort();
   await expect(copies.prepare(copy, { ...others, sessionId: createSessionId() })).rejects.toThrow();
 });
+
+describe("on an engine with bases", () => {
+  it("the second copy of a directory lies over a base, which the third shares until a file changes", async () => {
+    const { copies, copy, directory, fills, turn } = openPlace();
+    const { bases, over } = createBases(copy);
+    const prepare = () => copies.prepare(over, { ...turn, sessionId: createSessionId() });
+
+    await prepare();
+    expect([fills.length, bases]).toEqual([1, []]);
+    await prepare();
+    await prepare();
+    const [second, third] = bases;
+    expect([fills.length, third?.id]).toEqual([1, second?.id]);
+    expect(second).toMatchObject({ directory, paths: [".git", ".git/HEAD", ".git/config", ".gitignore", "a.txt"] });
+
+    chmodSync(join(directory, "a.txt"), 0o755);
+    await prepare();
+    utimesSync(join(directory, "a.txt"), 1, 1);
+    await prepare();
+    expect(new Set(bases.map(({ id }) => id)).size).toBe(3);
+  });
+
+  it("copies of one call lie over a base from the first on", async () => {
+    const { copies, copy, fills, turn } = openPlace();
+    const { bases, over } = createBases(copy);
+    const sharedBase = { over: new AbortController().signal };
+
+    await copies.prepare(over, { ...turn, sharedBase });
+
+    expect([bases.length, fills.length]).toEqual([1, 0]);
+  });
+
+  it("a copy is filled on its own once the engine refuses a base", async () => {
+    const { copies, copy, fills, turn } = openPlace();
+    const refusing: WorkspaceCopy = { ...copy, fillOver: async () => undefined };
+    const sharedBase = { over: new AbortController().signal };
+
+    const { entries } = await copies.prepare(refusing, { ...turn, sharedBase });
+
+    expect([entries, fills[0]?.paths.length]).toEqual([5, 5]);
+  });
+});
+
+/** Adds bases to a copy. */
+function createBases(copy: WorkspaceCopy) {
+  const bases: { readonly id: string; readonly directory: string; readonly paths: readonly string[] }[] = [];
+  const over: WorkspaceCopy = {
+    ...copy,
+    async fillOver({ directory, entries, id }) {
+      const paths: string[] = [];
+      for await (const { entry } of entries()) paths.push(entry.path);
+      bases.push({ id, directory, paths });
+      return `over ${bases.length}`;
+    },
+  };
+  return { bases, over };
+}
 
 function openPlace(files: Record<string, string> = {}, collect?: CollectChanges) {
   const directory = createTree({ "a.txt": "a", "b.log": "", ".gitignore": "*.log", ".git/HEAD": "", ...files });

@@ -41,12 +41,23 @@ export type FoundEntry = {
   readonly content?: Readable | undefined;
 };
 
+/** A base that several copies share: it is written once, and each copy has it below its own changes. */
+export type CopyBase = {
+  /** The digest of the directory's path and of all that the base has */
+  readonly id: string;
+  readonly directory: string;
+  /** Read if there is no base with this id yet */
+  readonly entries: () => AsyncIterable<FilledEntry>;
+};
+
 /** The volume in which a session's processes work in place of the host's directory. */
 export type WorkspaceCopy = {
   /** Resolves to the id of the last fill, which need not have come to its end; `undefined` if there is nothing */
   fillId(): Promise<string | undefined>;
   /** Fills it from nothing, and resolves to the id of this fill */
   fill(entries: AsyncIterable<FilledEntry>, options?: { readonly signal?: AbortSignal | undefined }): Promise<string>;
+  /** Fills it from nothing with a base. Resolves to `undefined` if the engine cannot do that; left out if no engine of the runner can */
+  fillOver?(base: CopyBase, options?: { readonly signal?: AbortSignal | undefined }): Promise<string | undefined>;
   /** Reads it. No process of the session may run meanwhile */
   read(): AsyncIterable<FoundEntry>;
 };

@@ -3,10 +3,10 @@ import type { OwnerProcess, OwnerRecord } from "@budgie/core/owners";
 
 /**
  * The purpose of a container or volume. `session`: a session's container; `home` and `auth`: the volumes of its home and its login; `copy`: the
- * volume with its copy of the workspace, and the container through which that is read;
+ * volume with its copy of the workspace, and the container through which that is read; `base`: what several copies share;
  * `proxy`: the egress proxy of all sessions; `reader`: the container that exports a home; `service`: one beside a session's turns.
  */
-export type Role = "turn" | "session" | "service" | "home" | "auth" | "copy" | "proxy" | "reader";
+export type Role = "turn" | "session" | "service" | "home" | "auth" | "copy" | "base" | "proxy" | "reader";
 
 /** The content of the labels of a container or volume. */
 export type LabelFacts = {

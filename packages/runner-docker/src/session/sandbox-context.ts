@@ -6,6 +6,7 @@ import type { Login } from "@budgie/sandbox/login";
 import type { MountedFiles } from "@budgie/sandbox/mounts";
 import type { OpenRoot } from "@budgie/sandbox/proc";
 import type { SandboxUser } from "@budgie/sandbox/profile";
+import type { CopyBases } from "../bases/copy-bases.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { OpenCache } from "./create-caches.ts";
 import type { ProcAccess } from "./proc-access.ts";
@@ -21,6 +22,8 @@ export type SandboxContext = {
   readonly findImage: (name: string) => Promise<SandboxImage>;
   readonly findPrograms: FindPrograms;
   readonly openCache: OpenCache;
+  /** The bases that sessions' copies share; `undefined` if each copy is filled on its own */
+  readonly copyBases?: CopyBases | undefined;
   readonly owner: Owner;
   /** Time during which a home is kept after its last use; `undefined` if it ends with its owner */
   readonly keepSessionsMs: number | undefined;

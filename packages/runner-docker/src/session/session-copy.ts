@@ -2,18 +2,20 @@ import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 import type Docker from "dockerode";
 import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
-import type { FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies";
+import { orAborted } from "@budgie/core/bounds";
+import type { CopyBase, FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies";
 import { DEFAULT_ACCESS, splitHidden, usesCopy } from "@budgie/core/policy";
 import type { Standby, StandbyPlace } from "@budgie/core/standby";
 import { volumeMount, type CopyCover, type Volume } from "@budgie/sandbox/mounts";
+import { createOverlay, isCopyOf, isOverlay, isOverlayOn, listLayers } from "../bases/overlay-volume.ts";
 import { createCopier } from "../container-files/create-copier.ts";
 import { packCopy } from "../container-files/pack-copy.ts";
 import { hasBits, MODE, readPathFacts } from "../container-files/path-facts.ts";
 import { readFirst, unpackCopy } from "../container-files/unpack-copy.ts";
 import { createContainer } from "../engine/create-container.ts";
-import { findOwn, isPlainVolume } from "../engine/find-own.ts";
+import { findOwn } from "../engine/find-own.ts";
 import { removeContainer } from "../engine/remove-container.ts";
-import { ignoreMissing, toBudgieError, translated } from "../engine/to-budgie-error.ts";
+import { ignoreMissing, statusOf, toBudgieError, translated } from "../engine/to-budgie-error.ts";
 import { parseLabels, toLabels } from "../engine/to-labels.ts";
 import { API_LIMIT_MS, destroyWhenIdle, timeLimit, withTimeout } from "../engine/with-timeout.ts";
 import { ensureSessionImage } from "../image/ensure-session-image.ts";
@@ -64,10 +66,10 @@ export function offerCopy(
 
 /** Opens a session's copy: a volume, which a container mounts that never runs. Neither exists before the first fill. */
 export function createSessionCopy(
-  context: Pick<SandboxContext, "engine" | "ensureSeccomp" | "image" | "owner" | "user">,
+  context: Pick<SandboxContext, "copyBases" | "engine" | "ensureSeccomp" | "image" | "owner" | "user">,
   { lastGone, session, standby, volume }: CopyPlace,
 ): SessionCopy {
-  const { engine, owner, user } = context;
+  const { copyBases: bases, engine, owner, user } = context;
   const { docker, pendingRemovals } = engine;
   let lastFill: string | undefined;
   const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
@@ -96,34 +98,37 @@ export function createSessionCopy(
   async function fillId(): Promise<string | undefined> {
     const found = await docker.getVolume(volume.name).inspect(timeLimit()).catch(ignoreMissing);
     if (found === undefined || found === null) return undefined;
-    const { isMadeForMount, role, session: of } = parseLabels(found.Labels);
-    if (role !== "copy" || of !== session || !isPlainVolume(found)) throw notOurs(volume.name);
+    const { isMadeForMount } = parseLabels(found.Labels);
+    if (!isCopyOf(session, found)) throw notOurs(volume.name);
+    if (isOverlay(found) && !(await hasBase(found))) return undefined;
     // The engine made it, empty, in place of one that somebody removed.
     return isMadeForMount ? undefined : found.Labels?.[FILL_LABEL];
+  }
+
+  async function hasBase(found: Docker.VolumeInspectInfo): Promise<boolean> {
+    const base = await bases?.find(session);
+    return base !== undefined && isOverlayOn(base, found);
   }
 
   async function removeAll(): Promise<void> {
     const found = await findOwn(place);
     if (found !== undefined) await removeContainer(docker.getContainer(found.Id));
-    const inUse = await removeVolume(docker.getVolume(volume.name));
-    if (inUse !== undefined) throw inUseError(volume.name, inUse);
+    for (const name of [volume.name, ...(bases === undefined ? [] : listLayers(volume.name))]) {
+      const inUse = await removeVolume(docker.getVolume(name));
+      if (inUse !== undefined) throw inUseError(name, inUse);
+    }
   }
 
-  async function fill(
-    entries: AsyncIterable<FilledEntry>,
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
-  ): Promise<string> {
+  /** Makes the volume anew, and removes it if that fails. */
+  async function fillAnew(make: (labels: Volume["labels"]) => Promise<void>): Promise<string> {
     const id = randomUUID();
     lastFill = id;
     await quiet();
     // Throws for another program's volume of this name.
     await fillId();
     await removeAll();
-    await docker.createVolume({ Name: volume.name, Labels: { ...volume.labels, [FILL_LABEL]: id }, ...timeLimit() });
     try {
-      const over = AbortSignal.any([AbortSignal.timeout(FILL_LIMIT_MS), ...(signal === undefined ? [] : [signal])]);
-      if (copier === undefined) await put(await findContainer(), entries, over);
-      else await copier.unpack(entries, over);
+      await make({ ...volume.labels, [FILL_LABEL]: id });
     } catch (error) {
       pendingRemovals.suspect(error);
       // Repeated while the engine does not answer, perhaps until another fill has taken its place.
@@ -132,6 +137,39 @@ export function createSessionCopy(
       throw error;
     }
     return id;
+  }
+
+  function fill(
+    entries: AsyncIterable<FilledEntry>,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<string> {
+    return fillAnew(async (Labels) => {
+      await docker.createVolume({ Name: volume.name, Labels, ...timeLimit() });
+      if (copier === undefined) await put(await findContainer(), entries, withinLimit(signal));
+      else await copier.unpack(entries, withinLimit(signal));
+    });
+  }
+
+  async function fillOver(
+    base: CopyBase,
+    { signal }: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<string | undefined> {
+    if (bases?.areUsable() !== true) return undefined;
+    const holder = { session, folder: FOLDER, put: (...given: PutInto) => put(...given, withinLimit()) };
+    const folder = await orAborted(bases.hold(base, holder), signal);
+    if (folder === undefined) return undefined;
+    try {
+      return await fillAnew(async (labels) => {
+        await createOverlay(docker, { base: folder, volume: { ...volume, labels } });
+        // Gives the folder to the sandbox's user, and is the first that mounts it.
+        await put(await findContainer(), NOTHING(), withinLimit(signal));
+      });
+    } catch (error) {
+      bases.release(session);
+      if (statusOf(error) === undefined) throw error;
+      bases.giveUp();
+      return undefined;
+    }
   }
 
   /** Unpacks at the root, since the engine leaves the owner of the folder itself alone that it unpacks into. */
@@ -182,6 +220,7 @@ export function createSessionCopy(
   return {
     fillId: () => translate(fillId()),
     fill: (entries, options) => translate(fill(entries, options)),
+    ...(bases === undefined ? {} : { fillOver: (base, options) => translate(fillOver(base, options)) }),
     async *read() {
       try {
         yield* read();
@@ -199,6 +238,10 @@ export function createSessionCopy(
   };
 }
 
+function withinLimit(signal?: AbortSignal): AbortSignal {
+  return AbortSignal.any([AbortSignal.timeout(FILL_LIMIT_MS), ...(signal === undefined ? [] : [signal])]);
+}
+
 /** Creates a function that asks the engine for the kinds of paths in a copy. */
 function findKindsIn(container: Docker.Container): FindKinds {
   const find = async (path: string): Promise<string | undefined> => {
@@ -208,6 +251,12 @@ function findKindsIn(container: Docker.Container): FindKinds {
     return hasBits(facts.mode, MODE.notPlain) ? "other" : "file";
   };
   return (paths) => Promise.all(paths.map(find));
+}
+
+type PutInto = readonly [container: Docker.Container, entries: AsyncIterable<FilledEntry>];
+
+async function* NOTHING(): AsyncGenerator<FilledEntry> {
+  // A copy over a base has all of its entries there.
 }
 
 function notOurs(name: string): BudgieError {

@@ -1,6 +1,7 @@
 import type Docker from "dockerode";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { Volume, Volumes } from "@budgie/sandbox/mounts";
+import { listLayers } from "../bases/overlay-volume.ts";
 import { isPlainVolume } from "../engine/find-own.ts";
 import { timeLimit } from "../engine/with-timeout.ts";
 import { ignoreMissing } from "../engine/to-budgie-error.ts";
@@ -120,9 +121,11 @@ export async function removeVolumes(docker: Docker, names: readonly string[]): P
 }
 
 /** Returns the names of a session's volumes. */
-export function volumeNames(id: SessionId): { readonly home: string; readonly auth: string; readonly copy: string } {
+export function volumeNames(id: SessionId) {
   const home = `budgie-session-${id}`;
-  return { home, auth: `${home}-auth`, copy: `${home}-copy` };
+  const copy = `${home}-copy`;
+  const [upper, work] = listLayers(copy);
+  return { home, auth: `${home}-auth`, copy, upper, work };
 }
 
 /**

@@ -48,12 +48,64 @@ it.each([
     );
   }
 });
+it("A copy over a base that the engine refuses is given up, for this copy and the next, and nothing of it is left", async () => {
+  await using engine = await createFakeEngine({
+    // The layers, and then the overlay itself
+    "POST /volumes/create": [MADE, MADE, { status: 500, body: { message: "no such file system" } }],
+    "GET /volumes/budgie-copy-upper": { Driver: "local", Options: null, Mountpoint: "/volumes/upper" },
+    "GET /volumes/budgie-copy-work": { Driver: "local", Options: null, Mountpoint: "/volumes/work" },
+  });
+  const held: string[] = [];
+  let isUsable = true;
+  const copyBases = {
+    areUsable: () => isUsable,
+    giveUp: () => void (isUsable = false),
+    hold: async ({ id }: { readonly id: string }) => (held.push(id), "/volumes/base"),
+    find: async () => undefined,
+    release: () => void held.pop(),
+    close: async () => undefined,
+  };
+  const copy = createCopy(refusingEngine(engine.docker), copyBases);
+  const base = { id: "base", directory: "/d", entries: () => NOTHING };
+
+  expect([await copy.fillOver?.(base), isUsable, held]).toEqual([undefined, false, []]);
+  const before = engine.requests.length;
+  expect(await copy.fillOver?.(base)).toBeUndefined();
+
+  expect(engine.requests).toHaveLength(before);
+  const removed = engine.requests.filter((request) => request.startsWith("DELETE")).slice(-3);
+  expect(removed.map((request) => request.split("/").at(-1))).toEqual([
+    "budgie-copy",
+    "budgie-copy-upper",
+    "budgie-copy-work",
+  ]);
+});
+
+const MADE = { status: 201, body: {} };
+
+function refusingEngine(docker: unknown) {
+  return {
+    docker,
+    platform: "linux/amd64",
+    pendingRemovals: {
+      suspect: () => undefined,
+      trust: () => undefined,
+      remove: (attempt: () => Promise<unknown>) => ({ firstAttempt: attempt() }),
+    },
+  };
+}
 
 const NOTHING = (async function* () {})();
 
-function createCopy(engine: unknown) {
+function createCopy(engine: unknown, copyBases?: unknown) {
   const owner = { record: { instance: "i", host: "h", lock: "/l", pid: 1, started: "1" } };
-  const context = { engine, owner, user: { uid: 1000, gid: 1000 }, image: { name: "image", id: "sha256:1" } };
+  const context = {
+    copyBases,
+    engine,
+    owner,
+    user: { uid: 1000, gid: 1000 },
+    image: { name: "image", id: "sha256:1" },
+  };
   const session = createSessionId();
   const place: CopyPlace = {
     session,

@@ -183,6 +183,7 @@ describe("the record of turns", () => {
 
   it("has no turns that run or never ended, nor those from before there was a record", async () => {
     const { stateDir } = await record();
+    const [{ user_version: version }] = query(stateDir, "PRAGMA user_version") as [{ user_version: number }];
     edit(
       stateDir,
       `DROP TABLE record; DROP TABLE record_ends; ALTER TABLE runs DROP COLUMN entry; ALTER TABLE runs DROP COLUMN answer_digest;

@@ -144,6 +144,14 @@ describe("invoke_parallel", () => {
     expect(asked.map(({ tightening }) => tightening?.workspace)).toEqual([undefined, "ro"]);
   });
 
+  it("begins new sessions with sticky sessions too", async () => {
+    const { asked, call } = create(async ({ agent }) => replyOf(agent), undefined, true);
+
+    await call({ agents: TWO });
+
+    expect(asked.map(({ sessionId }) => sessionId)).toEqual(["new", "new"]);
+  });
+
   it.each([
     [{ agents: [] }, 'The argument "agents" must be a list of at least one agent with its prompt.'],
     [{ agents: Array.from({ length: 9 }, () => TWO[0]) }, 'The argument "agents" must be a list of at most 8 agents.'],
@@ -158,9 +166,9 @@ describe("invoke_parallel", () => {
 });
 
 /** Creates a client's tools on a turn of the test's. */
-function create(run: RunTurn, findOverlaps?: FindOverlaps) {
+function create(run: RunTurn, findOverlaps?: FindOverlaps, stickySessions = false) {
   const agents = ["writer", "Code Reviewer"].map((name) => createAgent(name));
-  const tools = buildTools(agents, { ...COPIES, sandbox: true, maxParallel: 8 });
+  const tools = buildTools(agents, { ...COPIES, sandbox: true, maxParallel: 8, stickySessions });
   const [asked, runIds]: [TurnRequest[], string[]] = [[], []];
   const clientTools = createClientTools({
     tools: () => tools,
