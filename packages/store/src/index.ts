@@ -1,14 +1,13 @@
 // The public surface of @budgie/store: every export is named here, and becomes API.
 export { createBudgetLedger, type LedgerOptions } from "./budget/budget-ledger.ts";
-export { underWay } from "./changes/begin-apply.ts";
+export { underWay, type ApplyJournal } from "./begin-apply.ts";
 export {
   createChangeArchive,
-  type ApplyJournal,
   type ChangeArchive,
   type ChangeRecord,
   type ChangeState,
   type ListedSets,
-} from "./changes/change-archive.ts";
+} from "./change-archive.ts";
 export {
   createRunArchive,
   type RunArchive,

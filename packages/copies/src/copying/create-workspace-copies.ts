@@ -36,7 +36,7 @@ export type OpenCopies = WorkspaceCopies & { readonly bases: BaseFiles };
 const ATTEMPTS = 3;
 const MOST_SEEN = 1_000;
 
-type SharingTurn = CopyTurn & { readonly sharedBase: SharedBase };
+type Sharing = CopyTurn & { readonly sharedBase: SharedBase };
 
 /** Opens the copies of sessions: each is filled once, and remembered with the directory as it was then. */
 export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes }: CopiesOptions): OpenCopies {
@@ -55,7 +55,7 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
   }
 
   /** Fills a copy over a base of all that was read, or with all of it where the engine has no bases. */
-  async function sendShared(copy: WorkspaceCopy, turn: SharingTurn, onProgress: CopyProgress["tell"]) {
+  async function sendShared(copy: WorkspaceCopy, turn: Sharing, onProgress: CopyProgress["tell"]) {
     const { directory, sharedBase, signal } = turn;
     const { entries, id, manifest, selection, startedMs, tips } = await shared.find(turn, sharedBase);
     const told = () => countEntries(entries(), (done) => onProgress(done, manifest.entries.length));

@@ -1,6 +1,7 @@
+import type { CopyBase } from "@budgie/core/copies";
+
 /** A base, as it counts. */
-export type CountedBase = {
-  readonly directory: string;
+export type CountedBase = Pick<CopyBase, "directory"> & {
   /** The sessions whose copies lie over it */
   readonly sessions: ReadonlySet<string>;
 };

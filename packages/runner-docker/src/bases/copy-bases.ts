@@ -37,8 +37,7 @@ export type CopyBases = {
   readonly close: () => Promise<void>;
 };
 
-type MadeBase = {
-  readonly directory: string;
+type MadeBase = Pick<CopyBase, "directory"> & {
   readonly name: string;
   readonly folder: string;
   readonly sessions: Set<SessionId>;

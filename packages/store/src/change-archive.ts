@@ -1,11 +1,11 @@
 import { BudgieError } from "@budgie/core";
 import { parseOwnerRecord, type OwnerRecord } from "@budgie/core/owners";
-import { beginApply, underWay } from "./begin-apply.ts";
+import { beginApply, underWay, type ApplyJournal, type BegunApply } from "./begin-apply.ts";
 import { addChangeObjects, listChangeObjects, removeChangeSets, setChangeObjects } from "./change-objects.ts";
-import { inTransaction } from "../database/in-transaction.ts";
-import { recordChange } from "../record/record-turn.ts";
-import type { Database, Row } from "../database/sqlite.ts";
-import { createStateDatabase } from "../database/state-database.ts";
+import { inTransaction } from "./database/in-transaction.ts";
+import { recordChange } from "./record/record-turn.ts";
+import type { Database, Row } from "./database/sqlite.ts";
+import { createStateDatabase } from "./database/state-database.ts";
 
 /** `partly`: applied in part, and the rest may still be applied; `replaced`: a later set of its session has its changes too. */
 export type ChangeState = "pending" | "partly" | "applied" | "discarded" | "undone" | "replaced";
@@ -36,17 +36,6 @@ export type NewChangeSet = Omit<ChangeRecord, "outcome" | "state"> & Needing;
 /** SHA-256 in hex of the contents that a set needs from now on. */
 type Needing = { readonly digests: readonly string[] };
 
-/** An apply under way. `cleaning`: all is written, and only what was staged has to go. */
-export type ApplyJournal = {
-  readonly root: string;
-  readonly directory: string;
-  readonly changeId: string;
-  readonly phase: "writing" | "cleaning";
-  /** `undefined` if its record cannot be read */
-  readonly owner: OwnerRecord | undefined;
-  readonly plan: unknown;
-};
-
 /** The sets to list: of a session, or those for the directory of this device and inode that wait. */
 export type ListedSets = { readonly sessionId: string } | { readonly openIn: string };
 
@@ -69,9 +58,7 @@ export type ChangeArchive = {
    * Records the plan of an apply before it writes; throws `INPUT_INVALID` if another one is under way in the directory, or the set's state is no
    * longer that of the plan
    */
-  readonly begin: (
-    journal: Omit<ApplyJournal, "owner" | "phase"> & { readonly owner: OwnerRecord; readonly state: ChangeState },
-  ) => Promise<void>;
+  readonly begin: (journal: BegunApply) => Promise<void>;
   /** Records what the steps of an apply are in full, once they are staged */
   readonly plan: (root: string, plan: unknown) => Promise<void>;
   /** Takes over the apply of a dead owner; `false` if another budgie was quicker */

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createChangeArchive, type ChangeArchive } from "@budgie/store";
-import { createFolder, edit } from "../helpers.ts";
+import { createFolder, edit, query } from "./helpers.ts";
 
 const SET = {
   sessionId: "s",
@@ -61,7 +61,8 @@ describe("the contents of change sets", () => {
     ];
     await before.save({ ...SET, id: "c1", content: { changes }, digests: [] });
     before.close();
-    edit(stateDir, "DROP TABLE change_objects; PRAGMA user_version = 12");
+    const [{ user_version: version }] = query(stateDir, "PRAGMA user_version") as [{ user_version: number }];
+    edit(stateDir, `DROP TABLE change_objects; PRAGMA user_version = ${version - 1}`);
 
     expect((await open(stateDir).digests()).toSorted()).toEqual(["a1", "a2"]);
   });

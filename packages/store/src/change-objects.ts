@@ -1,4 +1,4 @@
-import type { Database } from "../database/sqlite.ts";
+import type { Database } from "./database/sqlite.ts";
 
 /** Replaces the list of the contents that a change set needs. */
 export function setChangeObjects(database: Database, id: string, digests: readonly string[]): void {
