@@ -67,6 +67,7 @@ export const LONGEST = [
   ...["mcp/long-calls/long-calls", "server/restarts"].map((name) => `mcp-server/test/${name}.process`),
   ...["contract", "stopping"].map((name) => `runner-local/test/${name}.process`),
   ...["one-call", "commands/docs-site"].map((name) => `cli/test/${name}.process`),
+  ...["engine", "agent", "budgie"].map((name) => `cli/test/faults/${name}.faults`),
 ].map((name) => `/packages/${name}.test.ts`);
 
 /** Starts these files before the others, which vitest sorts by durations that it knows, else by size. */

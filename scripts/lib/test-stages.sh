@@ -14,24 +14,35 @@ export BUDGIE_TEST_IMAGE=budgie-demo:latest BUDGIE_TEST_BASE_IMAGE=budgie-base B
 
 engine() { node scripts/lib/engine-cli.mjs "$@"; }
 
-# Prepares what `run_main_stages` needs.
+# Prepares the checkout, and begins to prepare the rest that `run_main_stages` needs.
 prepare_main_stages() {
+  scripts/setup
+  begin demo scripts/demo-image
   begin node22 fetch_node22
-  scripts/demo-image
-  finished node22
-  if [ -x "$node22" ]; then export BUDGIE_NODE22="$node22"; fi
-  # A test compares the committed forwarder with a fresh build, which only these compilers reproduce byte for byte.
-  if is_root_on_debian && [ "$(uname -m)" = x86_64 ] && grep -q '^12' /etc/debian_version; then
-    step "Install the forwarder's compilers, and other shells" \
-      apt_install gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static zsh fish
-    export BUDGIE_FORWARDER_TOOLS=installed
-  fi
+  begin compilers install_compilers
+}
+
+# Needs the checkout alone, so it runs while images are built and packages are installed.
+run_unit_stage() {
+  stage "Unit tests" $vitest run --project unit
 }
 
 run_main_stages() {
-  stage "Unit tests" $vitest run --project unit
+  finished node22
+  if [ -x "$node22" ]; then export BUDGIE_NODE22="$node22"; fi
+  finished compilers
+  if needs_compilers; then export BUDGIE_FORWARDER_TOOLS=installed; fi
   stage "Tests that start processes" $vitest run --project process
   stage "Tests on the engine beside another budgie, as $(id -un 2>/dev/null || id -u)" $beside_foreign $vitest run --project docker
+}
+
+# A test compares the committed forwarder with a fresh build, which only these compilers reproduce byte for byte.
+needs_compilers() { is_root_on_debian && [ "$(uname -m)" = x86_64 ] && grep -q '^12' /etc/debian_version; }
+
+install_compilers() {
+  if ! needs_compilers; then return; fi
+  step "Install the forwarder's compilers, and other shells" \
+    apt_install gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static zsh fish
 }
 
 # stage TITLE COMMAND...

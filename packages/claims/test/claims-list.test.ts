@@ -1,8 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { CLAIMS } from "@budgie/claims";
+import { CLAIM_GROUPS, CLAIMS } from "@budgie/claims";
 import { toClaimsList } from "./helpers/claims-list.ts";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
@@ -30,5 +30,19 @@ describe("the list of claims", () => {
       expect(probes.length, id).toBeGreaterThan(0);
       expect(new Set(probes.map(({ name }) => name)).size, id).toBe(probes.length);
     }
+  });
+});
+
+describe("the escape suite", () => {
+  it("describes each group of claims in the file of its name, and no other", () => {
+    const files = readdirSync(import.meta.dirname, { recursive: true, encoding: "utf8" })
+      .filter((file) => /^[\w-]+\/[\w-]+\.docker\.test\.ts$/.test(file))
+      .map(
+        (file) => [basename(file, ".docker.test.ts"), readFileSync(join(import.meta.dirname, file), "utf8")] as const,
+      );
+    const described = files.map(([, text]) => [...text.matchAll(/describeClaims\(CLAIM_GROUPS(?:\.|\[")([\w-]+)/g)]);
+
+    expect(described.map((calls) => calls.map(([, group]) => group))).toEqual(files.map(([group]) => [group]));
+    expect(files.map(([group]) => group).toSorted()).toEqual(Object.keys(CLAIM_GROUPS).toSorted());
   });
 });

@@ -5,11 +5,6 @@ export function toClaimsList(): string {
   return CLAIMS.map(toLine).join("");
 }
 
-/** Returns the name of a claim's tests in vitest's list. */
-export function toTestId(group: string, id: string): string {
-  return `${group}.docker.test.ts > ${id}`;
-}
-
 function toLine({ id, isOfEngine = false, promise, protections }: Claim): string {
   const named = protections.map((protection) => `\`${protection}\``).join(", ");
   return `- \`${id}\`: ${promise} (${named}${isOfEngine ? "; engines only" : ""})\n`;

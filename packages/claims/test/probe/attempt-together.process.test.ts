@@ -6,7 +6,7 @@ import { inPerl, inSandbox } from "../../src/probe/in-sandbox.ts";
 
 it("one turn runs the programs of probes, and those without a verdict are left for turns of their own", async () => {
   const turns: string[] = [];
-  const run: Lab["run"] = async ([file = "", ...args]) => {
+  const run: Lab["run"] = async ([file, ...args]) => {
     turns.push(args.join(" "));
     const { stdout, stderr } = spawnSync(file, args, { input: "", encoding: "utf8" });
     return { stdout, stderr, exit: { exitCode: 0, signal: undefined, reason: undefined, oomKilled: false } };

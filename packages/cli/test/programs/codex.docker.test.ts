@@ -1,4 +1,4 @@
 import { describeProgram } from "./describe-program.ts";
 import { PROGRAMS } from "./programs.ts";
 
-describeProgram("Codex", PROGRAMS.Codex, { endings: true });
+describeProgram("Codex", PROGRAMS.Codex, { endings: true, onMachine: true });

@@ -14,15 +14,22 @@ const PLACES = {
   "on this machine": createMachinePlace,
 };
 
-/** The part of the description that is left out by default. */
+/** The parts of the description that are left out by default. */
 type Besides = {
+  /** Describes turns on this machine too: since a program cannot tell, one of JavaScript and one binary show them for all */
+  readonly onMachine?: boolean;
   /** Describes turns that end early: since the sandbox ends whatever runs in it, one program shows them for all */
   readonly endings?: boolean;
 };
 
 /** Describes turns of a program over ACP, which a scripted model answers. */
-export function describeProgram(name: string, program: Program, { endings = false }: Besides = {}): void {
-  describe.each(Object.entries(PLACES))(`${name} %s`, { timeout: 300_000 }, (_, createPlace) => {
+export function describeProgram(
+  name: string,
+  program: Program,
+  { endings = false, onMachine = false }: Besides = {},
+): void {
+  const places = Object.entries(PLACES).filter(([, place]) => onMachine || place !== createMachinePlace);
+  describe.each(places)(`${name} %s`, { timeout: 300_000 }, (_, createPlace) => {
     let llm: FakeLlm;
     let place: ProgramHost;
     beforeAll(async () => {

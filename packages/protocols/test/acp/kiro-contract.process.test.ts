@@ -47,18 +47,7 @@ describeProtocol("Kiro over ACP", {
   create: () => createKiroPlace("v2", createAcp),
 });
 
-describeProtocol("Kiro of a version with two harnesses", {
-  prompts: PROMPTS,
-  without: PROTOCOL_GAPS.kiro,
-  create: () => createKiroPlace("v2late", createKiroProtocol),
-});
-
-describeProtocol("Kiro of a version with two harnesses, over ACP", {
-  prompts: PROMPTS,
-  without: PROTOCOL_GAPS["kiro-acp"],
-  create: () => createKiroPlace("v2late", createAcp),
-});
-
+// kiro-profiles.process.test.ts shows how V2 of a version with two harnesses differs from these.
 describeProtocol("Kiro's V3 harness", {
   prompts: PROMPTS,
   without: PROTOCOL_GAPS["kiro-acp"],
