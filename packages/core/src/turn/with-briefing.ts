@@ -5,12 +5,10 @@ import { listLacks } from "./list-lacks.ts";
 import type { Provided } from "./turn-settings.ts";
 import type { CheckedRequest } from "./turn-request.ts";
 
-type Place = Pick<Runner, "imageTools" | "isolation">;
-
 /** Returns the prompt of a call, followed by what the agent can do in its sandbox; without a sandbox, the prompt alone. */
 export function withBriefing(
   { agent, policy, prompt }: CheckedRequest,
-  { imageTools = [], isolation }: Place,
+  { imageTools = [], isolation }: Pick<Runner, "imageTools" | "isolation">,
   { copy, image = agent.program?.image, ...more }: Added = {},
 ): string {
   if (isolation !== "container") return prompt;

@@ -12,7 +12,7 @@ import type { Tool } from "../mcp/tools/tool.ts";
 import { createLongCalls } from "../mcp/long-calls/long-calls.ts";
 import { buildChangeTools } from "../mcp/changes/build-change-tools.ts";
 import { byName } from "../mcp/names/find-tool.ts";
-import { withChanges } from "../mcp/changes/with-changes.ts";
+import { createChangeTools } from "../mcp/changes/change-tools.ts";
 import type { ChangeSetsOpener } from "./change-sets-opener.ts";
 import { createSessionOwners, ownSessions } from "./own-sessions.ts";
 import { stickySessions } from "./sticky-sessions.ts";
@@ -98,7 +98,7 @@ export function createClients(config: Options, options: ClientsOptions): (client
       runTurn: (request, hooks) => clientTurn(request, { ...hooks, steps }),
       report: config.verbose ? report : undefined,
     });
-    const tools = withChanges(joinTools([longCalls, agentTools]), {
+    const ownChanges = createChangeTools({
       tools: changeTools,
       areListed: () => areListed,
       openSets: changes.open,
@@ -106,6 +106,7 @@ export function createClients(config: Options, options: ClientsOptions): (client
       fileTrust,
       isOwn: (sessionId) => own.has(sessionId),
     });
+    const tools = joinTools([ownChanges, longCalls, agentTools]);
     const definitions = (): ReturnType<typeof tools.definitions> => {
       if (isTooDeep(nesting)) return [];
       onList();
