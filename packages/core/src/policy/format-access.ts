@@ -2,7 +2,7 @@ import type { AllowedHost } from "../egress.ts";
 import { formatDuration } from "../text/parse-duration.ts";
 import type { Policy } from "./policy.ts";
 
-type Place = {
+type Wording = {
   readonly subject: "it" | "you";
   /** The tools that the image names; empty if it names none */
   readonly imageTools: readonly string[];
@@ -11,7 +11,7 @@ type Place = {
 const MOST_NAMED = 8;
 
 /** Returns what an agent in a sandbox can do: `it may change the directory, has no network, and has 5m.` */
-export function formatAccess({ egress, timeoutMs, workspace }: Policy, { imageTools, subject }: Place): string {
+export function formatAccess({ egress, timeoutMs, workspace }: Policy, { imageTools, subject }: Wording): string {
   const [has, reaches] = subject === "it" ? ["has", "reaches"] : ["have", "reach"];
   const access = {
     rw: "may change the directory",

@@ -5,12 +5,10 @@ import { listLacks } from "./list-lacks.ts";
 import type { Provided } from "./turn-settings.ts";
 import type { CheckedRequest } from "./turn-request.ts";
 
-type Place = Pick<Runner, "imageTools" | "isolation" | "toolsOf">;
-
 /** Resolves to the prompt of a call, followed by what the agent can do in its sandbox; without a sandbox, to the prompt alone. */
 export async function withBriefing(
   { agent, policy, prompt }: CheckedRequest,
-  { imageTools = [], isolation, toolsOf }: Place,
+  { imageTools = [], isolation, toolsOf }: Pick<Runner, "imageTools" | "isolation" | "toolsOf">,
   { copy, image = agent.program?.image, ...more }: Added = {},
 ): Promise<string> {
   if (isolation !== "container") return prompt;

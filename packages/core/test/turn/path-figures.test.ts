@@ -11,8 +11,8 @@ describe("what a reader of a turn's path meets", () => {
     ["records that declare `directory`", counted.recordsWithDirectory, 6],
     ["types named after turns", counted.typesNamedTurn, 15],
     ["types named after sessions", counted.typesNamedSession, 15],
-    ["callbacks", counted.callbacks, 28],
-    ["wrappers", wrappers, 42],
+    ["callbacks", counted.callbacks, 25],
+    ["wrappers", wrappers, 43],
   ])("is a limited number of %s", (_what, found, most) => {
     expect(found.length, found.join("\n")).toBeLessThanOrEqual(most);
   });

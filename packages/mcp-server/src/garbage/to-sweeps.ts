@@ -8,7 +8,7 @@ import type { ServerConfig } from "../config/server-config.ts";
 import { sweepGarbage } from "./sweep-garbage.ts";
 import type { Sweep } from "./sweeper.ts";
 
-type Parts = {
+type Dependencies = {
   readonly sessions: Pick<SessionStore, "expireIdle">;
   readonly runner: Runner;
   /** The runner of agents that run elsewhere; `undefined` if there are none */
@@ -37,7 +37,7 @@ export function toSweeps({
   report,
   runner,
   sessions,
-}: Parts): readonly Sweep[] {
+}: Dependencies): readonly Sweep[] {
   return [
     async () => {
       await sessions.expireIdle(config.sessionTtlMs);

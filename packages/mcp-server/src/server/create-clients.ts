@@ -15,7 +15,7 @@ import { buildChangeTools } from "../mcp/changes/build-change-tools.ts";
 import { byName } from "../mcp/names/find-tool.ts";
 import { runParallel } from "../mcp/parallel/run-parallel.ts";
 import type { FoundOverlaps } from "../mcp/parallel/to-parallel-result.ts";
-import { withChanges } from "../mcp/changes/with-changes.ts";
+import { createChangeTools } from "../mcp/changes/change-tools.ts";
 import type { ChangeSetsOpener } from "./change-sets-opener.ts";
 import { createSessionOwners, ownSessions } from "./own-sessions.ts";
 import { stickySessions } from "./sticky-sessions.ts";
@@ -109,7 +109,7 @@ export function createClients(config: Options, options: ClientsOptions): (client
       runParallel: (input, call, hooks) =>
         longCalls.runInTime(hooks, (signal) => runParallel(input, { ...call, findOverlaps }, { ...hooks, signal })),
     });
-    const tools = withChanges(joinTools([longCalls, agentTools]), {
+    const ownChanges = createChangeTools({
       tools: changeTools,
       areListed: () => areListed,
       openSets: changes.open,
@@ -118,6 +118,7 @@ export function createClients(config: Options, options: ClientsOptions): (client
       fileTrust,
       isOwn: (sessionId) => own.has(sessionId),
     });
+    const tools = joinTools([ownChanges, longCalls, agentTools]);
     const definitions = (): ReturnType<typeof tools.definitions> => {
       if (isTooDeep(nesting)) return [];
       onList();

@@ -1,6 +1,5 @@
 import { BudgieError, formatOption, type Agent } from "@budgie/core";
 import type { Protocol, ProtocolTurn } from "@budgie/core/protocol";
-import type { TokenFigures } from "@budgie/core/runs";
 import { formatDuration } from "@budgie/core/text";
 import type { A2aServer } from "./wire/a2a-server.ts";
 import { createAnswer, type Answer } from "./turn/answer.ts";
@@ -42,7 +41,7 @@ export function createA2aProtocol(options: A2aOptions): Protocol {
     const begun: Begun = {
       client: undefined,
       task: undefined,
-      answer: createAnswer({ ...createListeners(turn), mask: createMask(server.headers, SHORTEST_IN_ANSWERS) }),
+      answer: createAnswer({ events: turn.events, mask: createMask(server.headers, SHORTEST_IN_ANSWERS) }),
     };
     const work = run(parts, begun);
     work.catch(() => undefined);
@@ -125,14 +124,6 @@ function createKeeper({ session }: ProtocolTurn, answer: Answer, saved: Context 
     if (kept?.context === context && kept.task === task) return;
     kept = { context, task };
     await saveContext(session, kept);
-  };
-}
-
-function createListeners({ events }: ProtocolTurn) {
-  return {
-    onText: (text: string) => void events.emit("output", Buffer.from(text), "stdout"),
-    onActivity: (activity: string) => void events.emit("activity", activity),
-    onUsage: (tokens: TokenFigures) => void events.emit("usage", { basis: "request", ...tokens }),
   };
 }
 

@@ -56,10 +56,8 @@ export async function sendPrompt(working: Working): Promise<Answered> {
   const throttle = createActivityThrottle((activity) => turn.events.emit("activity", activity));
   const answer = createAnswer({
     sessionId,
-    onText: (text) => turn.events.emit("output", Buffer.from(text), "stdout"),
+    events: turn.events,
     onActivity: throttle.add,
-    onTool: (kind) => turn.events.emit("tool", kind),
-    onUsage: (report) => turn.events.emit("usage", report),
     program: opened.conversation.program,
     model: program.model,
     basis: program.tokenBasis,

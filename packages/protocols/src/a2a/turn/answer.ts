@@ -1,4 +1,4 @@
-import type { TokenFigures } from "@budgie/core/runs";
+import type { TurnEvents } from "@budgie/core/protocol";
 import type { Mask } from "../http/mask.ts";
 import { oneLine } from "../http/one-line.ts";
 import type { Content } from "../wire/content.ts";
@@ -22,12 +22,8 @@ export type Answer = {
 };
 
 export type AnswerOptions = {
-  /** Called with the text of messages and artifacts */
-  readonly onText: (text: string) => void;
-  /** Called with what a working agent says, at most every 250 ms */
-  readonly onActivity: (activity: string) => void;
-  /** Called with the tokens of the last request to the agent's model */
-  readonly onUsage: (tokens: TokenFigures) => void;
+  /** Tell the text of messages and artifacts, the activity of a working agent, and the tokens of the last request to its model */
+  readonly events: TurnEvents;
   /** Removes secrets from the answer, and from each piece of it as it arrives */
   readonly mask: Mask;
 };
@@ -51,7 +47,7 @@ type Artifact = {
 };
 
 /** Creates the answer of a turn. */
-export function createAnswer({ mask, onActivity, onText, onUsage }: AnswerOptions): Answer {
+export function createAnswer({ events, mask }: AnswerOptions): Answer {
   const artifacts = new Map<string, Artifact>();
   let used = 0;
   let [message, last, working] = [NOTHING, NOTHING, NOTHING];
@@ -59,12 +55,16 @@ export function createAnswer({ mask, onActivity, onText, onUsage }: AnswerOption
   let [isAnswered, isTruncated] = [false, false];
   let shownMs = Number.NEGATIVE_INFINITY;
 
+  function tell(text: string): void {
+    events.emit("output", Buffer.from(text), "stdout");
+  }
+
   function show({ text }: Content): void {
     if (text === "") return;
-    onText(`${mask(text)}\n`);
+    tell(`${mask(text)}\n`);
     if (performance.now() - shownMs < ACTIVITY_EVERY_MS) return;
     shownMs = performance.now();
-    onActivity(oneLine(mask(text), LONGEST_ACTIVITY));
+    events.emit("activity", oneLine(mask(text), LONGEST_ACTIVITY));
   }
 
   function addArtifact({ id, isAppended, content }: Update["artifacts"][number]): void {
@@ -80,7 +80,7 @@ export function createAnswer({ mask, onActivity, onText, onUsage }: AnswerOption
     const room = LONGEST_CHARACTERS - used;
     isTruncated ||= content.text.length + content.json.length > room;
     used += append(artifact, content, room);
-    if (content.text !== "") onText(mask(content.text));
+    if (content.text !== "") tell(mask(content.text));
   }
 
   function addContent(content: Content): void {
@@ -101,10 +101,10 @@ export function createAnswer({ mask, onActivity, onText, onUsage }: AnswerOption
       if (update.content !== undefined) addContent(update.content);
       for (const artifact of update.artifacts) addArtifact(artifact);
       last = update.last ?? last;
-      if (update.usage !== undefined) onUsage(update.usage);
+      if (update.usage !== undefined) events.emit("usage", { basis: "request", ...update.usage });
       if (update.message === undefined) return;
       [isAnswered, message, state] = [true, update.message, undefined];
-      onText(mask(message.text));
+      tell(mask(message.text));
     },
     context: () => context,
     task: () => task,

@@ -42,12 +42,8 @@ export type Answer = {
 
 export type AnswerOptions = UsageOptions & {
   readonly sessionId: string;
-  /** Called with the text of messages, and a line for each tool and plan */
-  readonly onText: (text: string) => void;
   /** Called with the title of a tool, or the state of a plan */
   readonly onActivity: (activity: string) => void;
-  /** Called once with the kind of each use of a tool */
-  readonly onTool: (kind: string) => void;
 };
 
 // Answers are truncated further on; this bounds the memory that an agent can take.
@@ -56,12 +52,14 @@ const LONGEST_TITLE = 200;
 
 /**
  * Creates the answer of a turn: the text since the last use of a tool, or since the message id changed. It restarts only when new text
- * arrives, since many agents end with a tool call's update.
+ * arrives, since many agents end with a tool call's update. The events tell the text of messages, with a line for each tool and plan, the kind of
+ * each use of a tool, and the cost.
  */
-export function createAnswer({ onActivity, onText, onTool, sessionId, ...usageOptions }: AnswerOptions): Answer {
+export function createAnswer({ onActivity, sessionId, ...usageOptions }: AnswerOptions): Answer {
+  const { events } = usageOptions;
   let text = "";
   let isFresh = true;
-  const uses = createToolUses(onTool);
+  const uses = createToolUses((kind) => events.emit("tool", kind));
   let isTruncated = false;
   let messageId: string | undefined;
   const usage = createUsageReports(usageOptions);
@@ -73,11 +71,15 @@ export function createAnswer({ onActivity, onText, onTool, sessionId, ...usageOp
     [isFresh, messageId] = [false, id ?? messageId];
     isTruncated ||= text.length + chunk.length > LONGEST_CHARACTERS;
     text += chunk.slice(0, LONGEST_CHARACTERS - text.length);
-    onText(chunk);
+    tell(chunk);
+  }
+
+  function tell(chunk: string): void {
+    events.emit("output", Buffer.from(chunk), "stdout");
   }
 
   function show(activity: string): void {
-    onText(`\n[${activity}]\n`);
+    tell(`\n[${activity}]\n`);
     onActivity(activity);
   }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { TurnEvents } from "@budgie/core/protocol";
 import { addTokens, withoutFloatError, type TokenFigures, type UsageReport } from "@budgie/core/runs";
 import { parseCount, parseQuota, parseTokens } from "./parse-tokens.ts";
 
@@ -13,8 +14,8 @@ export type UsageReports = {
 };
 
 export type UsageOptions = {
-  /** Called with the latest figures after each change */
-  readonly onUsage: (report: UsageReport) => void;
+  /** Tell the latest figures after each change */
+  readonly events: TurnEvents;
   /** The name by which the program introduced itself, which tells the basis of its tokens */
   readonly program: string | undefined;
   /** The model that budgie asked for; `undefined` if the program chose it */
@@ -33,7 +34,7 @@ const BASES: ReadonlyMap<string, UsageReport["basis"]> = new Map([
 const [GEMINI, QWEN] = ["gemini-cli", "qwen-code"];
 
 /** Creates the cost of an attempt. Discards impossible figures, since an agent chooses them. */
-export function createUsageReports({ basis, model, onUsage, program = "" }: UsageOptions): UsageReports {
+export function createUsageReports({ basis, events, model, program = "" }: UsageOptions): UsageReports {
   let known: UsageReport = {};
   let requests: TokenFigures = {};
 
@@ -41,7 +42,7 @@ export function createUsageReports({ basis, model, onUsage, program = "" }: Usag
     const found = Object.entries(figures).filter(([, value]) => value !== undefined);
     if (found.length === 0) return;
     known = { ...(model === undefined ? {} : { model }), ...known, ...Object.fromEntries(found) };
-    onUsage(known);
+    events.emit("usage", known);
   }
 
   function learnTokens(of: UsageReport["basis"], figures: UsageReport): void {

@@ -1,14 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { TurnEvents } from "@budgie/core/protocol";
 import { createAnswer } from "../../../src/a2a/turn/answer.ts";
 import { toUpdate } from "../../../src/a2a/wire/wire.ts";
 
 const PIECES = 30_000;
-const QUIET = {
-  onText: () => undefined,
-  onActivity: () => undefined,
-  onUsage: () => undefined,
-  mask: (text: string) => text,
-};
+const QUIET = { events: new TurnEvents(), mask: (text: string) => text };
 
 describe("the answer of a turn", () => {
   it("takes about as long for data in many pieces as for text", () => {

@@ -10,7 +10,7 @@ import { openFileTrust } from "@budgie/core/policy";
 import type { FoundEntry } from "@budgie/core/copies";
 import { createChangeSets } from "@budgie/copies/sets";
 import { buildChangeTools } from "../../../src/mcp/changes/build-change-tools.ts";
-import { withChanges } from "../../../src/mcp/changes/with-changes.ts";
+import { createChangeTools } from "../../../src/mcp/changes/change-tools.ts";
 
 const MINE = "7b6c3f0e-4a1f-4f0c-9c53-5f6b8f1a2d3e";
 const OTHERS = "11111111-4a1f-4f0c-9c53-5f6b8f1a2d3e";
@@ -38,13 +38,7 @@ function createClient({
   const owner = createOwner({ stateDir: top });
   onTestFinished(() => owner.release());
   const trust = openFileTrust(top, String);
-  const clientTools = {
-    definitions: () => [],
-    call: () => undefined,
-    stop: () => undefined,
-    close: async () => undefined,
-  };
-  const tools = withChanges(clientTools, {
+  const tools = createChangeTools({
     tools: buildChangeTools({ ...NAMING, apply }),
     areListed: () => areListed,
     openSets: async () => sets,
@@ -87,7 +81,8 @@ describe("the tools for changes", () => {
     const namesOf = (options: Parameters<typeof createClient>[0]) =>
       createClient(options)
         .tools.definitions()
-        .map(({ name }) => name);
+        .map(({ name }) => name)
+        .toSorted();
 
     expect(namesOf({})).toEqual(["b.apply_changes", "b.changes", "b.discard_changes"]);
     expect(namesOf({ apply: "person" })).toEqual(["b.changes", "b.discard_changes"]);

@@ -8,7 +8,7 @@ import type { ShownChanges } from "@budgie/copies/diffs";
 import type { ChangeSets, StoredSet } from "@budgie/copies/sets";
 import type { ClientTools } from "../calls/client-tools.ts";
 import { toErrorResult } from "../calls/to-reply-result.ts";
-import { byName, findTool } from "../names/find-tool.ts";
+import { findTool } from "../names/find-tool.ts";
 import { parseToolInput } from "../tools/parse-tool-input.ts";
 import { applyInput, changesInput, discardInput, type ChangeTool } from "./build-change-tools.ts";
 
@@ -26,8 +26,8 @@ export type ChangesOptions = {
   readonly isOwn: (sessionId: string) => boolean;
 };
 
-/** Wraps a client's tools: adds those for the changes of its own sessions. To another client's tools these do not exist. */
-export function withChanges(clientTools: ClientTools, options: ChangesOptions): ClientTools {
+/** Creates a client's tools for the changes of its own sessions. To another client's tools these do not exist. */
+export function createChangeTools(options: ChangesOptions): ClientTools {
   const { areListed, bases, fileTrust, isOwn, openSets, owner, tools } = options;
   let last: { readonly id: string; readonly shown: ShownChanges } | undefined;
 
@@ -93,16 +93,13 @@ export function withChanges(clientTools: ClientTools, options: ChangesOptions): 
   const calls = { changes: show, apply_changes: apply, discard_changes: discard };
 
   return {
-    ...clientTools,
-    definitions() {
-      if (!areListed()) return clientTools.definitions();
-      return [...clientTools.definitions(), ...tools.map(({ definition }) => definition)].toSorted(byName);
-    },
-    call(name, input, hooks) {
+    definitions: () => (areListed() ? tools.map(({ definition }) => definition) : []),
+    call(name, input) {
       const tool = findTool(tools, name);
-      if (tool === undefined) return clientTools.call(name, input, hooks);
-      return calls[tool.kind](input).catch(toErrorResult);
+      return tool && calls[tool.kind](input).catch(toErrorResult);
     },
+    stop: () => undefined,
+    close: async () => undefined,
   };
 }
 
