@@ -31,7 +31,7 @@ export type ChangeRecord = {
 };
 
 /** A change set on its way into the archive. */
-export type NewChangeSet = Omit<ChangeRecord, "outcome" | "state"> & Needing;
+type NewChangeSet = Omit<ChangeRecord, "outcome" | "state"> & Needing;
 
 /** SHA-256 in hex of the contents that a set needs from now on. */
 type Needing = { readonly digests: readonly string[] };

@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { undoChanges } from "@budgie/copies/apply";
+import { createChangeSets } from "@budgie/copies/sets";
 import { applyIn, createWorld, readTree, SESSION, showTree, writeFiles, type World } from "../helpers/create-world.ts";
 
 const FILES = { "a.txt": "one\n", "b/c.txt": "two\n", "b/d.txt": "three\n", "gone.txt": "old\n" };
@@ -57,6 +58,36 @@ describe("an apply", () => {
       message: expect.stringContaining("is applied"),
     });
     expect(showTree(world.directory)).toEqual({ ...CHANGED, "a.txt": "UNO\n" });
+  });
+
+  it("after a restart is the set that was shown, once, and not one that it replaced", async () => {
+    const world = createWorld(FILES);
+    writeFiles(world.copy, { "a.txt": "UNO\n" });
+    const old = await world.collect();
+    writeFiles(world.copy, { "a.txt": "ONE\n" });
+    const { id } = await world.collect();
+    world.sets.close();
+    const sets = createChangeSets({ stateDir: world.stateDir });
+    onTestFinished(sets.close);
+    const next = { ...world, sets };
+
+    await expect(applyIn(next, old.id)).rejects.toThrow("is replaced");
+    expect(await applyIn(next, id)).toMatchObject({ state: "applied" });
+    await expect(applyIn(next, id)).rejects.toThrow("is applied");
+
+    expect(readFileSync(join(world.directory, "a.txt"), "utf8")).toBe("ONE\n");
+  });
+
+  it("beside another set that waits leaves that one in conflict where both changed a path", async () => {
+    const world = createWorld(FILES);
+    writeFiles(world.copy, { "a.txt": "UNO\n", "new.txt": "new\n" });
+    const other = await world.collect("s1");
+    writeFiles(world.copy, { "a.txt": "ONE\n" });
+    const { id } = await world.collect("s2");
+    await applyIn(world, id);
+
+    expect(await applyIn(world, other.id)).toMatchObject({ applied: [], conflicts: [{ path: "a.txt" }] });
+    expect(readFileSync(join(world.directory, "a.txt"), "utf8")).toBe("ONE\n");
   });
 
   it("counts as the base of what the session changes next", async () => {

@@ -9,10 +9,13 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { undoChanges } from "@budgie/copies/apply";
-import { showTree, writeFiles } from "../helpers/create-world.ts";
+import { showTree, writeFiles, type World } from "../helpers/create-world.ts";
 import { AFTER, applyWith, BEFORE, prepare, STEPS } from "../helpers/interrupt-apply.ts";
 
 /** Saves a file as most editors do: a new one takes its name. */
@@ -66,6 +69,15 @@ describe("an editor that saves", () => {
       { path: "a.txt", why: expect.stringContaining("stays") },
     ]);
     expect(showTree(world.directory)).toEqual({ ...BEFORE, "a.txt": "mine\n", "b/c.txt": "mine\n" });
+  });
+
+  it("would lose its version to a program that writes by names alone", async () => {
+    const world = await prepare();
+    save(world.directory, "a.txt");
+
+    writeFileSync(join(world.directory, "a.txt"), "ONE\n");
+
+    expect(JSON.stringify(showTree(world.directory))).not.toContain("mine");
   });
 
   it("ends the apply before anything takes the place of its version", async () => {
@@ -136,4 +148,55 @@ describe("a folder that becomes a link outwards", () => {
 
     expect(showTree(world.outside)).toMatchObject({ "c.txt": "TWO\n" });
   });
+});
+
+describe("a folder that becomes a link outwards and back, again and again", () => {
+  const ROUNDS = 20;
+
+  it("leads nothing outside", async () => {
+    const world = await prepare();
+    writeFiles(world.outside, OUTSIDE);
+    await using _ = await exchange(world);
+
+    for (let round = 0; round < ROUNDS; round++) {
+      await applyWith(world, () => undefined).catch(() => undefined);
+      await undoChanges(world).catch(() => undefined);
+      // An undone set waits once more when it is found again.
+      await world.collect();
+    }
+
+    expect(showTree(world.outside)).toEqual(OUTSIDE);
+  });
+
+  it("would lead outside a program that writes by names alone", async () => {
+    const world = await prepare();
+    writeFiles(world.outside, OUTSIDE);
+    await using _ = await exchange(world);
+
+    for (;;) {
+      await writeFile(join(world.directory, "b/c.txt"), "TWO\n").catch(() => undefined);
+      if (showTree(world.outside)["c.txt"] === "TWO\n") return;
+    }
+  });
+
+  const OUTSIDE = { "c.txt": "two\n", "secret.txt": "of the user\n" };
+
+  /** Has a thread exchange the folder `b` with a link until it is disposed of. */
+  async function exchange({ directory, outside }: World): Promise<AsyncDisposable> {
+    const program = `
+      const { renameSync, symlinkSync, unlinkSync } = require("node:fs");
+      const { parentPort, workerData: { folder, outside } } = require("node:worker_threads");
+      parentPort.postMessage("ready");
+      for (;;) {
+        try {
+          renameSync(folder, folder + "-moved");
+          symlinkSync(outside, folder);
+          unlinkSync(folder);
+          renameSync(folder + "-moved", folder);
+        } catch {}
+      }`;
+    const worker = new Worker(program, { eval: true, workerData: { folder: join(directory, "b"), outside } });
+    await once(worker, "message");
+    return { [Symbol.asyncDispose]: () => worker.terminate().then(() => undefined) };
+  }
 });

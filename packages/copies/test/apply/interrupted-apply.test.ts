@@ -2,9 +2,9 @@ import { closeSync, openSync, readdirSync, renameSync, rmSync, writeFileSync, wr
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createOwner } from "@budgie/core";
-import { recoverApplies, settleApplies } from "@budgie/copies/apply";
+import { recoverApplies, settleApplies, undoChanges } from "@budgie/copies/apply";
 import { showTree, type World } from "../helpers/create-world.ts";
-import { AFTER, applyWith, BEFORE, LATE, prepare, STEPS } from "../helpers/interrupt-apply.ts";
+import { AFTER, applyWith, BEFORE, LATE, prepare, STEPS, type OnStep } from "../helpers/interrupt-apply.ts";
 
 it("an apply takes these steps", async () => {
   const world = await prepare();
@@ -17,13 +17,18 @@ it("an apply takes these steps", async () => {
 });
 
 /** Starts an apply that stops for good at a step, as its process would at its death. */
-async function dieAt(world: World & { readonly id: string }, last: string): Promise<void> {
+async function dieAt(
+  world: World & { readonly id: string },
+  last: string,
+  start = (onStep: OnStep): Promise<unknown> => applyWith(world, onStep),
+): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    applyWith(world, (step) => {
+    const ended = start((step) => {
       if (step !== last) return undefined;
       resolve();
       return new Promise(() => undefined);
-    }).catch(reject);
+    });
+    ended.then(() => reject(new Error(`There is no step "${last}".`)), reject);
   });
 }
 
@@ -50,6 +55,31 @@ describe("a budgie that dies", () => {
     expect((await world.sets.find(world.id)).state).toBe("pending");
     expect(await applyWith(world, () => undefined)).toMatchObject({ state: "applied" });
     expect(showTree(world.directory)).toEqual(AFTER);
+  });
+
+  it.each(["stage", "rename new/e.txt", "rename a.txt", "link a.txt", "rmdir new", "sync", "commit"])(
+    "within an undo, before %j, is rolled back to what was applied",
+    async (step) => {
+      const world = await prepare();
+      await applyWith(world, () => undefined);
+      await dieAt(world, step, (onStep) => undoChanges({ ...world, onStep }));
+
+      expect(await recover(world)).toEqual([expect.stringContaining("taken back")]);
+
+      expect(showTree(world.directory)).toEqual(AFTER);
+      expect(await undoChanges(world)).toMatchObject({ state: "undone" });
+      expect(showTree(world.directory)).toEqual(BEFORE);
+    },
+  );
+
+  it("would leave a part of its changes without the next one", async () => {
+    const world = await prepare();
+
+    await dieAt(world, "link b/c.txt");
+
+    const left = showTree(world.directory);
+    expect(left).toMatchObject({ "a.txt": "ONE\n" });
+    expect(left).not.toHaveProperty("b/c.txt");
   });
 
   it("after all is written is finished by the next one", async () => {
@@ -200,21 +230,20 @@ describe("what an apply relies on", () => {
 });
 
 describe("a disk that refuses", () => {
-  it.each([...[...STEPS, "commit"].map((step) => ["ENOSPC", step] as const), ["EACCES", "link b/c.txt"] as const])(
-    "with %s at %j leaves the directory as it was",
-    async (code, last) => {
-      const world = await prepare();
+  const CALLS = [...STEPS, "commit"].flatMap((step) => [["ENOSPC", step] as const, ["EACCES", step] as const]);
 
-      const applied = applyWith(world, (step) => {
-        if (step === last) throw Object.assign(new Error(code), { code });
-      });
+  it.each(CALLS)("with %s at %j leaves the directory as it was", async (code, last) => {
+    const world = await prepare();
 
-      await expect(applied).rejects.toMatchObject({
-        code: "WORKSPACE_INVALID",
-        message: expect.stringContaining(code),
-      });
-      expect(showTree(world.directory)).toEqual(BEFORE);
-      expect(await applyWith(world, () => undefined)).toMatchObject({ state: "applied" });
-    },
-  );
+    const applied = applyWith(world, (step) => {
+      if (step === last) throw Object.assign(new Error(code), { code });
+    });
+
+    await expect(applied).rejects.toMatchObject({
+      code: "WORKSPACE_INVALID",
+      message: expect.stringContaining(code),
+    });
+    expect(showTree(world.directory)).toEqual(BEFORE);
+    expect(await applyWith(world, () => undefined)).toMatchObject({ state: "applied" });
+  });
 });
