@@ -21,6 +21,7 @@ import { ensureSessionImage } from "../image/ensure-session-image.ts";
 import { toIdleContainer } from "../sandbox/container-options.ts";
 import { findCopyCovers } from "./find-copy-covers.ts";
 import { removeVolume } from "./remove-volume.ts";
+import type { HomeOrigin } from "./session-volumes.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 
 /** A session's copy of its workspace, and the covers that a sandbox needs over it. */
@@ -35,11 +36,17 @@ export type SessionCopy = WorkspaceCopy & {
 export type CopyPlace = {
   readonly session: SessionId;
   readonly volume: Volume;
+  /** Only a kept session may have a copy already */
+  readonly origin: HomeOrigin;
   /** The place of what its next turn takes */
   readonly standby: Pick<StandbyPlace<Standby>, "clear">;
-  /** Resolves once the containers of turns that have ended are removed */
-  readonly lastGone: () => Promise<unknown>;
+  readonly processes: {
+    /** Resolves once the containers of turns that have ended are removed */
+    readonly lastGone: () => Promise<unknown>;
+  };
 };
+
+type Signalled = { readonly signal?: AbortSignal | undefined };
 
 /** The folder of the copy in the container through which it is filled and read. */
 const FOLDER = "/workspace";
@@ -55,17 +62,19 @@ export function mayCopy({ endpoint, name }: Pick<Engine, "endpoint" | "name">): 
 /** Opens a session's copy: a volume, which a container mounts that never runs. Neither exists before the first fill. */
 export function createSessionCopy(
   context: Pick<SandboxContext, "copyBases" | "engine" | "image" | "owner" | "user">,
-  { lastGone, session, standby, volume }: CopyPlace,
+  { origin, processes, session, standby, volume }: CopyPlace,
 ): SessionCopy {
   const { copyBases: bases, engine, owner, user } = context;
   const { docker, pendingRemovals } = engine;
   let lastFill: string | undefined;
+  // The container of a copy in which no process of the session has run yet.
+  let fresh: Docker.Container | undefined;
   const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
 
   /** Ends whatever of the session may still use the copy. */
   async function quiet(): Promise<void> {
     await standby.clear();
-    await lastGone();
+    await processes.lastGone();
   }
 
   async function findContainer(): Promise<Docker.Container> {
@@ -99,16 +108,24 @@ export function createSessionCopy(
     }
   }
 
-  /** Makes the volume anew, and removes it if that fails. */
-  async function fillAnew(make: (labels: Volume["labels"]) => Promise<void>): Promise<string> {
+  /** Makes the volume and its container anew, and fills them; removes both if that fails. */
+  async function fillAnew(
+    make: (labels: Volume["labels"]) => Promise<unknown>,
+    entries: AsyncIterable<FilledEntry>,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
     const id = randomUUID();
+    const isFirst = origin !== "kept" && lastFill === undefined;
     lastFill = id;
+    fresh = undefined;
     await quiet();
     // Throws for another program's volume of this name.
-    await fillId();
-    await removeAll();
+    if (!isFirst) await fillId().then(removeAll);
     try {
       await make({ ...volume.labels, [FILL_LABEL]: id });
+      const container = await findContainer();
+      await put(container, entries, signal);
+      fresh = container;
     } catch (error) {
       pendingRemovals.suspect(error);
       // Repeated while the engine does not answer, perhaps until another fill has taken its place.
@@ -119,43 +136,32 @@ export function createSessionCopy(
     return id;
   }
 
-  function fill(
-    entries: AsyncIterable<FilledEntry>,
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
-  ): Promise<string> {
-    return fillAnew(async (Labels) => {
-      await docker.createVolume({ Name: volume.name, Labels, ...timeLimit() });
-      await put(await findContainer(), entries, signal);
-    });
+  function fill(entries: AsyncIterable<FilledEntry>, { signal }: Signalled = {}): Promise<string> {
+    const make = (Labels: Volume["labels"]) =>
+      docker.createVolume({ Name: volume.name, Labels: { ...Labels }, ...timeLimit() });
+    return fillAnew(make, entries, signal);
   }
 
-  async function fillOver(
-    base: CopyBase,
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
-  ): Promise<string | undefined> {
+  async function fillOver(base: CopyBase, { signal }: Signalled = {}): Promise<string | undefined> {
     if (bases?.areUsable() !== true) return undefined;
-    const holder = { session, folder: FOLDER, put: (...given: PutInto) => put(...given, undefined) };
-    const folder = await orAborted(bases.hold(base, holder), signal);
+    const folder = await orAborted(bases.hold(base, { session, folder: FOLDER, put }), signal);
     if (folder === undefined) return undefined;
-    try {
-      return await fillAnew(async (labels) => {
-        await createOverlay(docker, { base: folder, volume: { ...volume, labels } });
-        // Gives the folder to the sandbox's user, and is the first that mounts it.
-        await put(await findContainer(), NOTHING(), signal);
-      });
-    } catch (error) {
+    const make = (labels: Volume["labels"]) =>
+      createOverlay(docker, { base: folder, volume: { name: volume.name, labels } });
+    // An archive of nothing gives the folder to the sandbox's user, and is the first to have it mounted.
+    return fillAnew(make, (async function* () {})(), signal).catch((error: unknown) => {
       bases.release(session);
       if (statusOf(error) === undefined) throw error;
       bases.giveUp();
       return undefined;
-    }
+    });
   }
 
   /** Unpacks at the root, since the engine leaves the owner of the folder itself alone that it unpacks into. */
   async function put(
     container: Docker.Container,
     entries: AsyncIterable<FilledEntry>,
-    signal: AbortSignal | undefined,
+    signal?: AbortSignal,
   ): Promise<void> {
     const archive = packCopy(entries, { folder: FOLDER.slice(1), user });
     let failure: unknown;
@@ -209,17 +215,13 @@ export function createSessionCopy(
     },
     async findCovers(command, { access = DEFAULT_ACCESS }) {
       if (!usesCopy(access.workspace)) return undefined;
-      await quiet();
-      if ((await fillId()) === undefined) throw lostError(session);
-      return findCopyCovers(await findContainer(), FOLDER, splitHidden(command).ofWorkspace);
+      const filled = fresh;
+      fresh = undefined;
+      if (filled === undefined) await quiet();
+      if (filled === undefined && (await fillId()) === undefined) throw lostError(session);
+      return findCopyCovers(filled ?? (await findContainer()), FOLDER, splitHidden(command).ofWorkspace);
     },
   };
-}
-
-type PutInto = readonly [container: Docker.Container, entries: AsyncIterable<FilledEntry>];
-
-async function* NOTHING(): AsyncGenerator<FilledEntry> {
-  // A copy over a base has all of its entries there.
 }
 
 function notOurs(name: string): BudgieError {
