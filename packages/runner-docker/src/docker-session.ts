@@ -79,7 +79,7 @@ export async function createDockerSession(
   const processes = createRunningProcesses(standby, visited ? undefined : 0);
   const removed = new AbortController();
 
-  const copy = createSessionCopy(context, { session: id, volume: volumes.copy, standby, lastGone: processes.lastGone });
+  const copy = createSessionCopy(context, { session: id, volume: volumes.copy, origin, standby, processes });
 
   const launching = {
     context,

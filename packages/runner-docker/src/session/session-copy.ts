@@ -22,6 +22,7 @@ import { ensureSessionImage } from "../image/ensure-session-image.ts";
 import { toIdleContainer, type PrintingContainer } from "../sandbox/container-options.ts";
 import { findCopyCovers, type FindKinds } from "./find-copy-covers.ts";
 import { removeVolume } from "./remove-volume.ts";
+import type { HomeOrigin } from "./session-volumes.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 
 /** A session's copy of its workspace, and the covers that a sandbox needs over it. */
@@ -36,11 +37,17 @@ export type SessionCopy = WorkspaceCopy & {
 export type CopyPlace = {
   readonly session: SessionId;
   readonly volume: Volume;
+  /** Only a kept session may have a copy already */
+  readonly origin: HomeOrigin;
   /** The place of what its next turn takes */
   readonly standby: Pick<StandbyPlace<Standby>, "clear">;
-  /** Resolves once the containers of turns that have ended are removed */
-  readonly lastGone: () => Promise<unknown>;
+  readonly processes: {
+    /** Resolves once the containers of turns that have ended are removed */
+    readonly lastGone: () => Promise<unknown>;
+  };
 };
+
+type Signalled = { readonly signal?: AbortSignal | undefined };
 
 /** The folder of the copy in the container through which it is filled and read. */
 const FOLDER = "/workspace";
@@ -67,11 +74,13 @@ export function offerCopy(
 /** Opens a session's copy: a volume, which a container mounts that never runs. Neither exists before the first fill. */
 export function createSessionCopy(
   context: Pick<SandboxContext, "copyBases" | "engine" | "ensureSeccomp" | "image" | "owner" | "user">,
-  { lastGone, session, standby, volume }: CopyPlace,
+  { origin, processes, session, standby, volume }: CopyPlace,
 ): SessionCopy {
   const { copyBases: bases, engine, owner, user } = context;
   const { docker, pendingRemovals } = engine;
   let lastFill: string | undefined;
+  // The container of a copy in which no process of the session has run yet.
+  let fresh: Docker.Container | undefined;
   const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
   // Podman tells of a symlink's target instead of the symlink, and unpacks beneath volumes. On Docker a container that never runs is quicker.
   const copier = engine.name === "Podman" ? createCopier({ ...place, engine, folder: FOLDER, prepare }) : undefined;
@@ -85,7 +94,7 @@ export function createSessionCopy(
   /** Ends whatever of the session may still use the copy. */
   async function quiet(): Promise<void> {
     await standby.clear();
-    await lastGone();
+    await processes.lastGone();
   }
 
   async function findContainer(): Promise<Docker.Container> {
@@ -119,16 +128,26 @@ export function createSessionCopy(
     }
   }
 
-  /** Makes the volume anew, and removes it if that fails. */
-  async function fillAnew(make: (labels: Volume["labels"]) => Promise<void>): Promise<string> {
+  /** Makes the volume and its container anew, and fills them; removes both if that fails. */
+  async function fillAnew(
+    make: (labels: Volume["labels"]) => Promise<unknown>,
+    entries: AsyncIterable<FilledEntry>,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
     const id = randomUUID();
+    const isFirst = origin !== "kept" && lastFill === undefined;
     lastFill = id;
+    fresh = undefined;
     await quiet();
     // Throws for another program's volume of this name.
-    await fillId();
-    await removeAll();
+    if (!isFirst) await fillId().then(removeAll);
     try {
       await make({ ...volume.labels, [FILL_LABEL]: id });
+      if (copier === undefined) {
+        const container = await findContainer();
+        await put(container, entries, signal);
+        fresh = container;
+      } else await copier.unpack(entries, withinLimit(signal));
     } catch (error) {
       pendingRemovals.suspect(error);
       // Repeated while the engine does not answer, perhaps until another fill has taken its place.
@@ -139,52 +158,41 @@ export function createSessionCopy(
     return id;
   }
 
-  function fill(
-    entries: AsyncIterable<FilledEntry>,
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
-  ): Promise<string> {
-    return fillAnew(async (Labels) => {
-      await docker.createVolume({ Name: volume.name, Labels, ...timeLimit() });
-      if (copier === undefined) await put(await findContainer(), entries, withinLimit(signal));
-      else await copier.unpack(entries, withinLimit(signal));
-    });
+  function fill(entries: AsyncIterable<FilledEntry>, { signal }: Signalled = {}): Promise<string> {
+    const make = (Labels: Volume["labels"]) =>
+      docker.createVolume({ Name: volume.name, Labels: { ...Labels }, ...timeLimit() });
+    return fillAnew(make, entries, signal);
   }
 
-  async function fillOver(
-    base: CopyBase,
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
-  ): Promise<string | undefined> {
+  async function fillOver(base: CopyBase, { signal }: Signalled = {}): Promise<string | undefined> {
     if (bases?.areUsable() !== true) return undefined;
-    const holder = { session, folder: FOLDER, put: (...given: PutInto) => put(...given, withinLimit()) };
-    const folder = await orAborted(bases.hold(base, holder), signal);
+    const folder = await orAborted(bases.hold(base, { session, folder: FOLDER, put }), signal);
     if (folder === undefined) return undefined;
-    try {
-      return await fillAnew(async (labels) => {
-        await createOverlay(docker, { base: folder, volume: { ...volume, labels } });
-        // Gives the folder to the sandbox's user, and is the first that mounts it.
-        await put(await findContainer(), NOTHING(), withinLimit(signal));
-      });
-    } catch (error) {
+    const make = (labels: Volume["labels"]) =>
+      createOverlay(docker, { base: folder, volume: { name: volume.name, labels } });
+    // An archive of nothing gives the folder to the sandbox's user, and is the first to have it mounted.
+    return fillAnew(make, (async function* () {})(), signal).catch((error: unknown) => {
       bases.release(session);
       if (statusOf(error) === undefined) throw error;
       bases.giveUp();
       return undefined;
-    }
+    });
   }
 
   /** Unpacks at the root, since the engine leaves the owner of the folder itself alone that it unpacks into. */
   async function put(
     container: Docker.Container,
     entries: AsyncIterable<FilledEntry>,
-    signal: AbortSignal,
+    signal?: AbortSignal,
   ): Promise<void> {
     const archive = packCopy(entries, { folder: FOLDER.slice(1), user });
+    const over = withinLimit(signal);
     let failure: unknown;
     archive.once("error", (error) => (failure = error));
     try {
-      await container.putArchive(archive, { path: "/", abortSignal: signal });
+      await container.putArchive(archive, { path: "/", abortSignal: over });
     } catch (error) {
-      signal.throwIfAborted();
+      over.throwIfAborted();
       throw failure ?? error;
     } finally {
       archive.destroy();
@@ -230,15 +238,17 @@ export function createSessionCopy(
     },
     async findCovers(command, { access = DEFAULT_ACCESS }) {
       if (!usesCopy(access.workspace)) return undefined;
-      await quiet();
-      if ((await fillId()) === undefined) throw lostError(session);
-      const findKinds = copier?.list ?? findKindsIn(await findContainer());
+      const filled = fresh;
+      fresh = undefined;
+      if (filled === undefined) await quiet();
+      if (filled === undefined && (await fillId()) === undefined) throw lostError(session);
+      const findKinds = copier?.list ?? findKindsIn(filled ?? (await findContainer()));
       return findCopyCovers(findKinds, splitHidden(command).ofWorkspace);
     },
   };
 }
 
-function withinLimit(signal?: AbortSignal): AbortSignal {
+function withinLimit(signal: AbortSignal | undefined): AbortSignal {
   return AbortSignal.any([AbortSignal.timeout(FILL_LIMIT_MS), ...(signal === undefined ? [] : [signal])]);
 }
 
@@ -251,12 +261,6 @@ function findKindsIn(container: Docker.Container): FindKinds {
     return hasBits(facts.mode, MODE.notPlain) ? "other" : "file";
   };
   return (paths) => Promise.all(paths.map(find));
-}
-
-type PutInto = readonly [container: Docker.Container, entries: AsyncIterable<FilledEntry>];
-
-async function* NOTHING(): AsyncGenerator<FilledEntry> {
-  // A copy over a base has all of its entries there.
 }
 
 function notOurs(name: string): BudgieError {

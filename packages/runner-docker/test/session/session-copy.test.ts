@@ -110,8 +110,9 @@ function createCopy(engine: unknown, copyBases?: unknown) {
   const place: CopyPlace = {
     session,
     volume: { name: "budgie-copy", labels: {} },
+    origin: "new",
     standby: { clear: async () => undefined },
-    lastGone: async () => undefined,
+    processes: { lastGone: async () => undefined },
   };
   return createSessionCopy(context as unknown as Parameters<typeof createSessionCopy>[0], place);
 }
