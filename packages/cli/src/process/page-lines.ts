@@ -28,7 +28,7 @@ async function runPager(
 ): Promise<boolean> {
   // Ctrl-C belongs to the pager, which would keep the terminal without budgie.
   events.on("SIGINT", () => undefined);
-  // As git has it: short texts stay on the terminal, colours are colours, and long lines are not wrapped.
+  // As git has it: short texts end by themselves, colours are colours, and all stays on the terminal.
   const variables = { LESS: "FRX", LV: "-c", ...env };
   const child = spawn(pager, { shell: true, stdio: ["pipe", "inherit", "inherit"], env: variables });
   const ended = once(child, "close").then(

@@ -41,6 +41,30 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
   {
+    name: "budgie is killed while a session's copy of the directory is filled",
+    on: "engine",
+    args: ["--workspace", "copy"],
+    async inject({ call, docker, kill, user }) {
+      await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "copy" });
+      const { told } = call();
+      await created.seen;
+      await kill();
+      expect((await told).end).toBe("cut off");
+    },
+  },
+  {
+    name: "budgie is killed while it collects the changes of a copy",
+    on: "engine",
+    args: ["--workspace", "copy"],
+    async inject({ call, docker, kill, user }) {
+      await using read = await onEngineEvent(docker, { home: user.host.home, event: "archive-path", role: "copy" });
+      const { told } = call();
+      await read.seen;
+      await kill();
+      expect((await told).end).toBe("cut off");
+    },
+  },
+  {
     name: "budgie is killed when the answer is on disk but unread",
     on: "engine",
     async inject(place) {

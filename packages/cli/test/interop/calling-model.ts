@@ -38,10 +38,11 @@ function toReply(
   results: readonly string[],
   { directory, tools }: { directory: string; tools: readonly Tool[] },
 ): Reply {
-  const tool = tools.find(({ name }) => /code.reviewer$/.test(name));
+  const tool = tools.find(({ name }) => /shell.worker$/.test(name));
   if (tool === undefined) return { text: `There is no agent among ${tools.map(({ name }) => name).join(", ")}.` };
   const [first, second] = results;
-  if (first === undefined) return { tool, arguments: { prompt: "Keep the word token-parakeet.", directory } };
+  if (first === undefined)
+    return { tool, arguments: { prompt: "Keep the word token-parakeet. [[run: echo made >made.txt]]", directory } };
   if (second !== undefined) return { text: `The agent answered: ${second}` };
   const [, sessionId] = /sessionId\W+([0-9a-f-]{36})/.exec(first) ?? [];
   if (sessionId === undefined) return { text: "There is no session id in what I was shown." };

@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { kiroCliPath } from "@budgie/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createBudgieUser, type BudgieUser } from "../helpers/start-budgie.ts";
+import { createBudgieUser, TEST_IMAGE, toEngineVariables, type BudgieUser } from "../helpers/start-budgie.ts";
 import { startCallingModel, type CallingModel } from "./calling-model.ts";
 import { runProgram, toInteropPath } from "./clients.ts";
 
-const PROMPT = "Have the code reviewer keep a word, and ask for it.";
+const PROMPT = "Have the worker keep a word, and ask for it.";
 
 // A program without a sandbox would ask its vendor for updates and plugins.
 const NO_VENDOR = { HTTPS_PROXY: "http://127.0.0.1:9", NO_PROXY: "127.0.0.1" };
@@ -15,6 +15,7 @@ let user: BudgieUser;
 let model: CallingModel;
 beforeAll(async () => {
   user = await createBudgieUser();
+  writeFileSync(join(user.workspace, ".env"), "TOKEN=secret");
   model = await startCallingModel(user.workspace);
 });
 afterAll(async () => {
@@ -23,7 +24,7 @@ afterAll(async () => {
 });
 
 describe("Gemini CLI, which shows its model only texts", () => {
-  it("resumes a session by the id in the last text", async () => {
+  it("resumes a session by the id in the last text, which also tells of the copy", async () => {
     write(".gemini/settings.json", JSON.stringify({ security: { auth: { selectedType: "gemini-api-key" } } }));
     await install("gemini");
 
@@ -45,11 +46,13 @@ describe("Gemini CLI, which shows its model only texts", () => {
     expect(stdout, stderr).toMatch(/The agent answered: .*token-parakeet/);
     expect(model.shown[0]).toContain("[budgie] To resume this conversation, pass sessionId");
     expect(model.shown[0]).not.toContain("durationMs");
+    expect(model.shown[0]).toMatch(/Its changes wait as changeId \W+[0-9a-f]{64}\W+: 1 added\./);
+    expect(model.shown[0]).toMatch(/The copy: .*\.env/);
   });
 });
 
 describe("Codex, which shows its model only structured content", () => {
-  it("resumes a session by the id there", async () => {
+  it("resumes a session by the id there, and shows the copy", async () => {
     const provider = `name = "model"\nbase_url = "http://127.0.0.1:${model.port}/v1"\nwire_api = "responses"\n`;
     write(".codex/config.toml", `model = "m"\nmodel_provider = "m"\n\n[model_providers.m]\n${provider}`);
     await install("codex");
@@ -63,6 +66,8 @@ describe("Codex, which shows its model only structured content", () => {
     expect(stdout, stderr).toMatch(/The agent answered: .*token-parakeet/);
     expect(model.shown[0]).toContain("durationMs");
     expect(model.shown[0]).not.toContain("[budgie]");
+    expect(model.shown[0]).toMatch(/\W+changes\W+changeId\W+[0-9a-f]{64}\W+added\W+1\W/);
+    expect(model.shown[0]).toMatch(/leftOut.*\.env/);
   });
 });
 
@@ -72,14 +77,12 @@ function write(path: string, content: string): void {
   writeFileSync(file, content);
 }
 
+/** Installs budgie in a client, with agents that work on copies of the directory. */
 async function install(client: string): Promise<void> {
-  const { exitCode, stderr } = await user.command([
-    "install",
-    client,
-    "--",
-    "--no-sandbox",
-    "--kiro-binary",
-    kiroCliPath,
-  ]);
+  // It leaves alone what other tests have left on the engine.
+  const config = { sandbox: true, sandboxImage: TEST_IMAGE, allowRoot: [tmpdir()], workspace: "copy", sweepEvery: "0" };
+  write("budgie.json", JSON.stringify(config));
+  const argv = ["install", client, "--", "--config", join(user.host.home, "budgie.json")];
+  const { exitCode, stderr } = await user.command(argv, toEngineVariables());
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
 }

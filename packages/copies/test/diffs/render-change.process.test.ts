@@ -1,9 +1,9 @@
-import { rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createDiffer } from "../../src/diffs/differ.ts";
 import { showChanges } from "@budgie/copies/diffs";
-import { createWorld, writeFiles } from "../helpers/create-world.ts";
+import { collectWith, createWorld, writeFiles } from "../helpers/create-world.ts";
 
 describe("a set is shown", () => {
   it("as unified diffs, with what needs care", async () => {
@@ -49,6 +49,37 @@ describe("a set is shown", () => {
         "",
       ].join("\n"),
     );
+  });
+
+  it("with a change of mode, link target, kind or case alone", async () => {
+    const world = createWorld({ "run.sh": "echo\n", kind: "x\n", Case: "same\n" });
+    symlinkSync("kind", join(world.directory, "link"));
+    const base = { entries: [...world.base.entries, { path: "link", kind: "link", target: "kind" } as const] };
+    chmodSync(join(world.copy, "run.sh"), 0o755);
+    symlinkSync("run.sh", join(world.copy, "link"));
+    rmSync(join(world.copy, "kind"));
+    mkdirSync(join(world.copy, "kind"));
+    renameSync(join(world.copy, "Case"), join(world.copy, "case"));
+    const set = await collectWith({ ...world, base }, []);
+
+    const { pages } = await showChanges(set, world.sets);
+
+    const facts = pages
+      .join("")
+      .split("\n")
+      .filter((line) => /^[a-z]|^ {2}/.test(line));
+    expect(facts).toEqual([
+      "removed Case",
+      "  note: another changed path differs from it in case only",
+      "added case",
+      "  note: another changed path differs from it in case only",
+      "changed kind",
+      "  was a file, now a folder",
+      "changed link",
+      "  was a symlink to kind, now a symlink to run.sh",
+      "changed run.sh",
+      "  was a file, now an executable file",
+    ]);
   });
 
   it("with hostile names and texts escaped, on a line each", async () => {

@@ -81,7 +81,7 @@ async function keptContents({ collect, sets }: World): Promise<readonly string[]
   const digests = (collected?.set.changes ?? []).flatMap(({ before }) =>
     before?.kind === "file" && before.kept ? [before.digest ?? ""] : [],
   );
-  return Promise.all(digests.map(async (digest) => `${await sets.objects.read(digest)}`));
+  return Promise.all(digests.map(async (digest) => (await sets.objects.read(digest))?.toString() ?? ""));
 }
 
 // The content of `secret.txt` in the folder outside.

@@ -4,9 +4,9 @@ import type { Engine } from "../../../../runner-docker/src/engine/engine.ts";
 import { listTracesBelow } from "../../helpers/engine.ts";
 import type { BudgieUser } from "../../helpers/start-budgie.ts";
 
-// Files that stay on purpose: an image's flags of Kiro, allowed MCP servers, the directories that agents could write, the log, long outputs, and files that sandboxes mount.
+// Files that stay on purpose: the bases of copies, which go by their age, an image's flags of Kiro, allowed MCP servers, the directories that agents could write, the log, long outputs, and files that sandboxes mount.
 const KEPT =
-  /^(kiro-flags\/[0-9a-f]{32}\.json|mcp\/allowed\.json|outputs\/[0-9a-f-]+\.txt|runs\.sqlite3(-wal|-shm)?|written-directories|sandbox\/(passwd-\d+-\d+|no-servers\.json|depth-\d*-\d*|hosts|resolv\.conf|seccomp\.json))$/;
+  /^(copies\/[0-9a-f-]+\.jsonl|kiro-flags\/[0-9a-f]{32}\.json|mcp\/allowed\.json|outputs\/[0-9a-f-]+\.txt|runs\.sqlite3(-wal|-shm)?|written-directories|sandbox\/(passwd-\d+-\d+|no-servers\.json|depth-\d*-\d*|hosts|resolv\.conf|seccomp\.json))$/;
 
 /** Lists the containers, volumes, networks, files and processes that a user's budgies left behind. */
 export async function listLeftovers(
