@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
-import { findingLines, withoutRepeats, type Finding } from "../../../src/commands/doctor/finding.ts";
+import {
+  findingLines,
+  listSqliteFindings,
+  withoutRepeats,
+  type Finding,
+} from "../../../src/commands/doctor/finding.ts";
 
 const FINDING: Finding = { state: "note", what: "caller", text: "One two three four five six seven eight nine ten." };
 const plain = (_: unknown, text: string): string => text;
@@ -10,6 +15,17 @@ it.each([
   [undefined, "note    caller     One two three four five six seven eight nine ten.\n"],
 ])("a finding is wrapped below itself in %s columns", (columns, lines) => {
   expect(findingLines([FINDING], plain, columns)).toBe(lines);
+});
+
+it("a missing SQLite comes with the command that installs it", () => {
+  expect(listSqliteFindings(undefined)).toEqual([]);
+  expect(listSqliteFindings("none works")).toMatchObject([
+    {
+      state: "failed",
+      text: "none works",
+      todo: expect.stringMatching(/^npm install -g budgie-mcp --include=optional /),
+    },
+  ]);
 });
 
 it("a missing SQLite is told once, and not as the fault of all that needs it", () => {
