@@ -58,8 +58,8 @@ afterAll(async () => {
 
 /** Removes the caches as their user would. */
 async function removeCaches(): Promise<void> {
-  const directories = ["short", "birds", "project"];
-  for (const directory of directories) rmSync(join(user.host.home, directory), { recursive: true });
+  const directories = ["short", "birds", "cached"].map((name) => join(user.host.home, name)).filter(existsSync);
+  for (const directory of directories) rmSync(directory, { recursive: true });
   const { stdout } = await user.run(["gc"], toEngineVariables());
   expect(stdout.match(/^removed volume budgie-cache-/gm)).toHaveLength(directories.length);
 }
@@ -188,7 +188,7 @@ describe("an agent runs a project's tests in an image without budgie's programs,
 });
 
 it("a new session in a project's image, with caches and programs beside it, costs about a turn in budgie's own image", async () => {
-  const [own, project] = [join(user.host.home, "own"), join(user.host.home, "project")];
+  const [own, project] = [join(user.host.home, "usual"), join(user.host.home, "cached")];
   for (const directory of [own, project]) mkdirSync(directory);
   const file = join(user.host.home, "budgie.json");
   const settings = { image: PROJECTS_IMAGE, cache: ["pip"] };
