@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { expect, it } from "vitest";
-import { createFakeEngine, WHOLE_ENGINE } from "../../../runner-docker/test/helpers/fake-engine.ts";
-import { createBudgieUser } from "../helpers/start-budgie.ts";
+import { createFakeEngine, WHOLE_ENGINE } from "../../../../runner-docker/test/helpers/fake-engine.ts";
+import { createBudgieUser } from "../../helpers/start-budgie.ts";
 
 it("budgie init says in the words of the command line what is missing, and writes nothing before", async () => {
   await using user = await createBudgieUser();
