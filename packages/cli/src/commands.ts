@@ -28,7 +28,7 @@ import { stopRuns } from "./commands/run/stop-runs.ts";
 import { addRunsCommands } from "./commands/runs/runs-commands.ts";
 import { verifyRuns } from "./commands/runs/verify-runs.ts";
 import { addServeCommand, checkServerOptions, refuseMisplaced, type CommandContext } from "./serve-command.ts";
-import { readServerValues } from "./commands/server-options.ts";
+import { listGivenOptions, readServerValues } from "./commands/server-options.ts";
 import { addSessionsCommands } from "./commands/sessions/sessions-commands.ts";
 import { showUsage } from "./commands/runs/show-usage.ts";
 import { addUsageCommand } from "./commands/runs/usage-command.ts";
@@ -59,11 +59,13 @@ export function addCommands(program: Command, context: CommandContext): Command 
   const sandboxedByDefault = (): Config => loadUserConfig(readServerValues(program, host.env), host, { sandbox: true });
   addInit(program, async (options) => {
     const { runInit } = await import("./run-init.ts");
+    const present = sandboxedByDefault();
+    const given = listGivenOptions(program, present);
     const ofUser = { dryRun: false, force: false, scope: "user", name: "kiro-subagents" } as const;
     finish(
       await runInit(
-        sandboxedByDefault(),
-        { ...options, install: (client, args) => install({ ...ofUser, client, args }) },
+        present,
+        { ...options, given, install: (client, args) => install({ ...ofUser, client, args }) },
         host,
       ),
     );

@@ -3,12 +3,20 @@ import { join, resolve } from "node:path";
 import { BudgieError, loadAgents } from "@budgie/core";
 import { isKiros } from "@budgie/core/agents";
 import { escapeForTerminal } from "@budgie/core/text";
-import { EXIT, type Host } from "@budgie/mcp-server";
+import { EXIT, withFlags, type Host } from "@budgie/mcp-server";
 import { acceptAgents } from "@budgie/mcp-server/commands";
+import { findSqliteProblem } from "@budgie/store";
 import type { Config } from "./config/config.ts";
 import { hasPerson, isYes } from "./process/refuse-without-person.ts";
 import { createStyle } from "./terminal/style.ts";
-import { failureText, findingLines, isFailure, type Finding } from "./commands/doctor/finding.ts";
+import {
+  failureText,
+  findingLines,
+  isFailure,
+  listSqliteFindings,
+  withoutRepeats,
+  type Finding,
+} from "./commands/doctor/finding.ts";
 import { inspectCertificates } from "./commands/doctor/inspect-egress.ts";
 import { inspectMachine } from "./commands/doctor/inspect-machine.ts";
 import { listSandboxFindings } from "./commands/doctor/list-sandbox-findings.ts";
@@ -18,6 +26,8 @@ import { runAgent } from "./commands/run/run-agent.ts";
 import { runBuildImage } from "./commands/run-build-image.ts";
 
 export type InitOptions = InitArguments & {
+  /** The server options of the command line, which clients' servers get too */
+  readonly given: readonly string[];
   /** Writes budgie into a client's configuration, with these options of the server, like `budgie install` */
   readonly install: (client: ClientName, args: readonly string[]) => Promise<number>;
 };
@@ -57,7 +67,11 @@ async function prepareSandbox(config: Config, options: InitOptions, host: Host):
     callsKiro: true,
     host,
   });
-  const findings = [...machine, ...certificates];
+  const sqlite = listSqliteFindings(findSqliteProblem());
+  const findings = withoutRepeats([...machine, ...certificates, ...sqlite]).map((finding) => ({
+    ...finding,
+    text: withFlags(finding.text),
+  }));
   const style = createStyle(host);
   const sound = findings.filter(({ state }) => state === "ok");
   host.stdout.write(findingLines(sound, style, host.columns));
@@ -100,7 +114,7 @@ function writeAgent({ agentsDir }: Config, host: Host): string {
 
 /** Offers to write budgie into the configuration of each client that is used here. */
 async function installClients({ allowRoot }: Config, options: InitOptions, host: Host): Promise<number> {
-  const args = allowRoot.flatMap((root) => ["--allow-root", root]);
+  const args = [...options.given, ...allowRoot.flatMap((root) => ["--allow-root", root])];
   const used = CLIENT_NAMES.filter((name) => existsSync(CLIENTS[name].toUserFile(host)));
   if (used.length === 0) {
     say(host, "client", `found none: "budgie install CLIENT" writes budgie into one of ${CLIENT_NAMES.join(", ")}`);

@@ -45,6 +45,22 @@ export function listMoved(program: Command, env: Host["env"]): readonly string[]
   });
 }
 
+/**
+ * Returns the server options of the command line as arguments for a server in another directory: paths as the configuration resolved them.
+ * `sandbox` and `allowRoot` are left out, which every entry of a client gets from elsewhere.
+ */
+export function listGivenOptions(program: Command, config: object): readonly string[] {
+  const resolved = config as Readonly<Record<string, unknown>>;
+  const given = OPTION_KEYS.filter((key) => isFlagged(program, key) && key !== "sandbox" && key !== "allowRoot");
+  return given.flatMap((key) => toArguments(key, program.opts()[key], resolved[key]));
+}
+
+function toArguments(key: ConfigKey, given: unknown, resolved: unknown): readonly string[] {
+  if (typeof given === "boolean") return [given ? toFlag(key) : toFlag(key).replace(/^--/, "--no-")];
+  if (Array.isArray(given)) return given.flatMap((value) => [toFlag(key), String(value)]);
+  return [toFlag(key), String(typeof resolved === "string" ? resolved : given)];
+}
+
 /** Finds the first server option on the command line, and returns its flag. */
 export function findServerOption(program: Command): string | undefined {
   const key = OPTION_KEYS.find((other) => isFlagged(program, other));

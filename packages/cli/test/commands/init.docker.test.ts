@@ -33,7 +33,9 @@ describe("budgie init", () => {
     expect(first.stdout).toMatch(/^ok {6}engine .*\n(?:ok .*\n)*ok {6}image /m);
     expect(first.stdout).toContain(`wrote "${join(user.host.agentsDir, "code-reviewer.json")}"`);
     expect(first.stdout).toContain("You asked: Say in one sentence what is in this directory.");
-    expect(JSON.parse(readFileSync(client, "utf8"))).toMatchObject({ mcpServers: { "kiro-subagents": {} } });
+    expect(JSON.parse(readFileSync(client, "utf8"))).toMatchObject({
+      mcpServers: { "kiro-subagents": { args: expect.arrayContaining(["--sandbox-image", TEST_IMAGE]) } },
+    });
     expect(second.exitCode).toBe(0);
     expect(second.stdout).toContain(`ok      agent      code-reviewer, in "${user.host.agentsDir}"`);
     expect(second.stdout).toContain("Nothing to change");

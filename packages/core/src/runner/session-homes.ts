@@ -35,4 +35,4 @@ export type ResourceUse = {
 };
 
 /** The resource use of a service of a session. */
-export type ServiceUse = Pick<ResourceUse, "cpuMs" | "memoryBytes"> & { readonly name: string };
+type ServiceUse = Pick<ResourceUse, "cpuMs" | "memoryBytes"> & { readonly name: string };

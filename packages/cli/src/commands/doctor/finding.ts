@@ -34,6 +34,14 @@ export function failureText(findings: readonly Finding[], style: Style, columns:
   return [findingLines(failures, style, columns), ...(todo.length === 0 ? [] : [title, ...todo])].join("");
 }
 
+/** Returns the finding about a SQLite that does not work; none without a problem. */
+export function listSqliteFindings(problem: string | undefined): readonly Finding[] {
+  if (problem === undefined) return [];
+  // Its binary is fetched, or compiled, by a script of the optional package.
+  const todo = "npm install -g budgie-mcp --include=optional --ignore-scripts=false    # or use Node 22.13 or later";
+  return [{ state: "failed", what: "sqlite", text: problem, todo }];
+}
+
 /** Removes failed checks that need SQLite, if SQLite is missing. */
 export function withoutRepeats(findings: readonly Finding[]): readonly Finding[] {
   if (!findings.some(({ what }) => what === "sqlite")) return findings;

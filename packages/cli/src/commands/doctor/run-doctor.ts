@@ -8,7 +8,7 @@ import { findSqliteProblem } from "@budgie/store";
 import type { Config } from "../../config/config.ts";
 import { inspectEgress } from "./inspect-egress.ts";
 import { inspectMachine } from "./inspect-machine.ts";
-import { failureText, findingLines, isFailure, withoutRepeats, type Finding } from "./finding.ts";
+import { failureText, findingLines, isFailure, listSqliteFindings, withoutRepeats, type Finding } from "./finding.ts";
 import {
   EXIT,
   findAwaitedAgents,
@@ -76,7 +76,7 @@ async function examine(
     ...(await inspectServers(config, signal, host)),
     ...[...problemsElsewhere, ...findRefusedRemotes(config)].map(makeFailure),
     ...inspectDirectories(config),
-    ...inspectSqlite(),
+    ...listSqliteFindings(findSqliteProblem()),
     ...inspectBell(config, host),
     ...listUnknownVariables(host.env).map((text): Finding => ({ state: "note", what: "variable", text })),
   ];
@@ -200,11 +200,6 @@ function inspectDirectories({ sessionsDir, stateDir }: Config): readonly Finding
       ? { state: "ok", what: "directory", text: `"${directory}" can be written` }
       : { state: "failed", what: "directory", text: `"${directory}" cannot be written` };
   });
-}
-
-function inspectSqlite(): readonly Finding[] {
-  const problem = findSqliteProblem();
-  return problem === undefined ? [] : [{ state: "failed", what: "sqlite", text: problem }];
 }
 
 /** Looks for the command that is told of turns, and does not run it. */

@@ -1,6 +1,11 @@
 import { expect, it } from "vitest";
 import type { SandboxFacts } from "@budgie/runner-docker";
-import { findingLines, withoutRepeats, type Finding } from "../../../src/commands/doctor/finding.ts";
+import {
+  findingLines,
+  listSqliteFindings,
+  withoutRepeats,
+  type Finding,
+} from "../../../src/commands/doctor/finding.ts";
 import { listSandboxFindings } from "../../../src/commands/doctor/list-sandbox-findings.ts";
 import { parseConfig } from "../../../src/config/config.ts";
 import { toSilentHost } from "../../helpers/to-silent-host.ts";
@@ -14,6 +19,17 @@ it.each([
   [undefined, "note    caller     One two three four five six seven eight nine ten.\n"],
 ])("a finding is wrapped below itself in %s columns", (columns, lines) => {
   expect(findingLines([FINDING], plain, columns)).toBe(lines);
+});
+
+it("a missing SQLite comes with the command that installs it", () => {
+  expect(listSqliteFindings(undefined)).toEqual([]);
+  expect(listSqliteFindings("none works")).toMatchObject([
+    {
+      state: "failed",
+      text: "none works",
+      todo: expect.stringMatching(/^npm install -g budgie-mcp --include=optional /),
+    },
+  ]);
 });
 
 it("a missing SQLite is told once, and not as the fault of all that needs it", () => {

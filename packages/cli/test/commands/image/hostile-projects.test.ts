@@ -20,7 +20,9 @@ beforeAll(async () => {
     "GET /info": WHOLE_ENGINE,
     "POST /build": { stream: "built" },
   });
-});
+  // Loads the program, which takes a busy machine longer than a test may.
+  await show();
+}, 60_000);
 afterAll(async () => {
   await engine[Symbol.asyncDispose]();
   await project[Symbol.asyncDispose]();
@@ -46,13 +48,13 @@ async function show(): Promise<Shown> {
 /** Expects that a person's yes to everything builds nothing, and that the reason is named. */
 async function expectRefused(reason: string): Promise<void> {
   const before = countBuilds();
-  const shown = await show();
   const allowed = await type("image", "allow");
   const built = await type("image", "build");
 
-  expect(shown.refused?.join()).toContain(reason);
-  expect(allowed.exitCode).toContain("budgie does not build");
-  expect(built.exitCode).toContain("budgie does not build");
+  for (const { exitCode } of [allowed, built]) {
+    expect(exitCode).toContain("budgie does not build");
+    expect(exitCode).toContain(reason);
+  }
   expect(countBuilds()).toBe(before);
 }
 
