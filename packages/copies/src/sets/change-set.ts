@@ -51,6 +51,28 @@ export type ChangeSet = {
   readonly omitted: number;
 };
 
+/** The paths that an apply wrote, and those that it did not. */
+export type ApplyOutcome = {
+  readonly applied: readonly AppliedPath[];
+  readonly conflicts: readonly Unapplied[];
+  /** Guarded paths, which only a person applies */
+  readonly heldBack: readonly string[];
+  /** Changes that cannot be applied at all */
+  readonly refused: readonly Unapplied[];
+};
+
+export type AppliedPath = {
+  readonly path: string;
+  /** The permission bits that the entry had before; left out for a new one */
+  readonly mode?: number;
+  /** True if the directory had the change already, so that undo leaves it */
+  readonly already?: true;
+  /** The versions that were merged; left out if the set's own was written */
+  readonly merged?: MergedSides;
+};
+
+export type Unapplied = { readonly path: string; readonly why: string };
+
 /** Returns the change id of a set. Two sets with the same id have the same changes of the same session. */
 export function createChangeId(set: Omit<ChangeSet, "createdMs" | "id">): string {
   const { agent, changes, directory, gitPaths, omitted, root, sessionId } = set;

@@ -4,37 +4,17 @@ import type { Manifest } from "@budgie/core/copies";
 import { createChangeArchive, type ChangeArchive, type ChangeRecord, type ListedSets } from "@budgie/store";
 import { createObjectStore, type ObjectStore } from "../objects/object-store.ts";
 import { advanceBase } from "./advance-base.ts";
-import type { ChangeSet, MergedSides } from "./change-set.ts";
+import type { ApplyOutcome, ChangeSet } from "./change-set.ts";
 import { listDigests } from "./list-digests.ts";
 import { collectChangeSet, type CollectOptions } from "./collect-change-set.ts";
+
+export type { AppliedPath, ApplyOutcome, Unapplied } from "./change-set.ts";
 
 /** A change set with its state. */
 export type StoredSet = Omit<ChangeRecord, "content" | "outcome"> & {
   readonly set: ChangeSet;
   readonly outcome: ApplyOutcome | undefined;
 };
-
-/** The paths that an apply wrote, and those that it did not. */
-export type ApplyOutcome = {
-  readonly applied: readonly AppliedPath[];
-  readonly conflicts: readonly Unapplied[];
-  /** Guarded paths, which only a person applies */
-  readonly heldBack: readonly string[];
-  /** Changes that cannot be applied at all */
-  readonly refused: readonly Unapplied[];
-};
-
-export type AppliedPath = {
-  readonly path: string;
-  /** The permission bits that the entry had before; left out for a new one */
-  readonly mode?: number;
-  /** True if the directory had the change already, so that undo leaves it */
-  readonly already?: true;
-  /** The versions that were merged; left out if the set's own was written */
-  readonly merged?: MergedSides;
-};
-
-export type Unapplied = { readonly path: string; readonly why: string };
 
 /** The limits of stored change sets, beyond which the oldest are removed. */
 export type KeepChanges = { readonly maxAgeMs: number; readonly maxBytes: number };

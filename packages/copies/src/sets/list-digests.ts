@@ -1,8 +1,11 @@
-import type { StoredSet } from "./change-sets.ts";
-import type { Side } from "./change-set.ts";
+import type { ChangeRecord } from "@budgie/store";
+import type { ApplyOutcome, ChangeSet, Side } from "./change-set.ts";
+
+/** A set as far as it says what it needs. */
+type Needing = Pick<ChangeRecord, "state"> & { readonly set: ChangeSet; readonly outcome: ApplyOutcome | undefined };
 
 /** Lists the objects that a set needs: to be shown and applied, and to be undone. */
-export function listDigests({ outcome, set, state }: Pick<StoredSet, "outcome" | "set" | "state">): readonly string[] {
+export function listDigests({ outcome, set, state }: Needing): readonly string[] {
   const applied = new Set(outcome?.applied.map(({ path }) => path));
   // The applied part of a discarded set can still be undone.
   const changes = state === "discarded" ? set.changes.filter(({ path }) => applied.has(path)) : set.changes;
