@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import type { Readable } from "node:stream";
 import type Docker from "dockerode";
 import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
@@ -8,19 +7,17 @@ import { DEFAULT_ACCESS, splitHidden, usesCopy } from "@budgie/core/policy";
 import type { Standby, StandbyPlace } from "@budgie/core/standby";
 import { volumeMount, type CopyCover, type Volume } from "@budgie/sandbox/mounts";
 import { createOverlay, isCopyOf, isOverlay, isOverlayOn, listLayers } from "../bases/overlay-volume.ts";
-import { createCopier } from "../container-files/create-copier.ts";
-import { packCopy } from "../container-files/pack-copy.ts";
-import { hasBits, MODE, readPathFacts } from "../container-files/path-facts.ts";
-import { readFirst, unpackCopy } from "../container-files/unpack-copy.ts";
+import { createArchiveCopier, unpackInto } from "../copier/create-archive-copier.ts";
+import { createCopier } from "../copier/create-copier.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { findOwn } from "../engine/find-own.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 import { ignoreMissing, statusOf, toBudgieError, translated } from "../engine/to-budgie-error.ts";
 import { parseLabels, toLabels } from "../engine/to-labels.ts";
-import { API_LIMIT_MS, destroyWhenIdle, timeLimit, withTimeout } from "../engine/with-timeout.ts";
+import { timeLimit } from "../engine/with-timeout.ts";
 import { ensureSessionImage } from "../image/ensure-session-image.ts";
 import { toIdleContainer, type PrintingContainer } from "../sandbox/container-options.ts";
-import { findCopyCovers, type FindKinds } from "./find-copy-covers.ts";
+import { findCopyCovers } from "./find-copy-covers.ts";
 import { removeVolume } from "./remove-volume.ts";
 import type { HomeOrigin } from "./session-volumes.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
@@ -50,7 +47,7 @@ export type CopyPlace = {
 type Signalled = { readonly signal?: AbortSignal | undefined };
 
 /** The folder of the copy in the container through which it is filled and read. */
-const FOLDER = "/workspace";
+const FOLDER = "workspace";
 const FILL_LABEL = "dev.budgie.fill";
 const FILL_LIMIT_MS = 30 * 60_000;
 
@@ -79,15 +76,18 @@ export function createSessionCopy(
   const { copyBases: bases, engine, owner, user } = context;
   const { docker, pendingRemovals } = engine;
   let lastFill: string | undefined;
-  // The container of a copy in which no process of the session has run yet.
-  let fresh: Docker.Container | undefined;
+  // True for a copy in which no process of the session has run yet.
+  let isFresh = false;
   const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
   // Podman tells of a symlink's target instead of the symlink, and unpacks beneath volumes. On Docker a container that never runs is quicker.
-  const copier = engine.name === "Podman" ? createCopier({ ...place, engine, folder: FOLDER, prepare }) : undefined;
+  const copier =
+    engine.name === "Podman"
+      ? createCopier({ ...place, engine, folder: `/${FOLDER}`, prepare })
+      : createArchiveCopier({ find: findContainer, folder: FOLDER, user });
 
   async function prepare(): Promise<Omit<PrintingContainer, "command">> {
     const imageId = await ensureSessionImage(engine, user);
-    const mounts = [volumeMount(volume, FOLDER, false)];
+    const mounts = [volumeMount(volume, `/${FOLDER}`, false)];
     return { imageId, labels: place.labels, mounts, runtime: undefined, seccomp: context.ensureSeccomp(), user };
   }
 
@@ -100,7 +100,9 @@ export function createSessionCopy(
   async function findContainer(): Promise<Docker.Container> {
     const found = await findOwn(place);
     if (found !== undefined) return docker.getContainer(found.Id);
-    const body = toIdleContainer(await ensureSessionImage(engine, user), place.labels, [volumeMount(volume, FOLDER)]);
+    const body = toIdleContainer(await ensureSessionImage(engine, user), place.labels, [
+      volumeMount(volume, `/${FOLDER}`),
+    ]);
     return createContainer(engine, place.name, body);
   }
 
@@ -137,17 +139,14 @@ export function createSessionCopy(
     const id = randomUUID();
     const isFirst = origin !== "kept" && lastFill === undefined;
     lastFill = id;
-    fresh = undefined;
+    isFresh = false;
     await quiet();
     // Throws for another program's volume of this name.
     if (!isFirst) await fillId().then(removeAll);
     try {
       await make({ ...volume.labels, [FILL_LABEL]: id });
-      if (copier === undefined) {
-        const container = await findContainer();
-        await put(container, entries, signal);
-        fresh = container;
-      } else await copier.unpack(entries, withinLimit(signal));
+      await copier.unpack(entries, withinLimit(signal));
+      isFresh = true;
     } catch (error) {
       pendingRemovals.suspect(error);
       // Repeated while the engine does not answer, perhaps until another fill has taken its place.
@@ -166,7 +165,10 @@ export function createSessionCopy(
 
   async function fillOver(base: CopyBase, { signal }: Signalled = {}): Promise<string | undefined> {
     if (bases?.areUsable() !== true) return undefined;
-    const folder = await orAborted(bases.hold(base, { session, folder: FOLDER, put }), signal);
+    const put = (container: Docker.Container, of: AsyncIterable<FilledEntry>) =>
+      unpackInto(container, of, { folder: FOLDER, user, signal: withinLimit() });
+    const holder = { session, folder: `/${FOLDER}`, put };
+    const folder = await orAborted(bases.hold(base, holder), signal);
     if (folder === undefined) return undefined;
     const make = (labels: Volume["labels"]) =>
       createOverlay(docker, { base: folder, volume: { name: volume.name, labels } });
@@ -179,49 +181,10 @@ export function createSessionCopy(
     });
   }
 
-  /** Unpacks at the root, since the engine leaves the owner of the folder itself alone that it unpacks into. */
-  async function put(
-    container: Docker.Container,
-    entries: AsyncIterable<FilledEntry>,
-    signal?: AbortSignal,
-  ): Promise<void> {
-    const archive = packCopy(entries, { folder: FOLDER.slice(1), user });
-    const over = withinLimit(signal);
-    let failure: unknown;
-    archive.once("error", (error) => (failure = error));
-    try {
-      await container.putArchive(archive, { path: "/", abortSignal: over });
-    } catch (error) {
-      over.throwIfAborted();
-      throw failure ?? error;
-    } finally {
-      archive.destroy();
-    }
-    if (failure !== undefined) throw failure;
-  }
-
-  async function open(container: Docker.Container, path: string): Promise<Readable> {
-    // A limit of the request would end the archive too.
-    const over = new AbortController();
-    const answered = container.getArchive({ path, abortSignal: over.signal }) as Promise<Readable>;
-    const archive = await withTimeout(answered, API_LIMIT_MS).catch((error: unknown) => {
-      over.abort();
-      throw error;
-    });
-    return destroyWhenIdle(archive);
-  }
-
-  /** Reads a file alone, which then is no second name of another. */
-  async function readAgain(container: Docker.Container, path: string): Promise<FoundEntry | undefined> {
-    return readFirst(path, await open(container, `${FOLDER}/${path}`));
-  }
-
   async function* read(): AsyncGenerator<FoundEntry> {
     await quiet();
     if ((await fillId()) === undefined) throw lostError(session);
-    if (copier !== undefined) return yield* copier.pack();
-    const container = await findContainer();
-    yield* unpackCopy(await open(container, FOLDER), { readAgain: (path) => readAgain(container, path) });
+    yield* copier.pack();
   }
 
   const translate = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
@@ -238,29 +201,19 @@ export function createSessionCopy(
     },
     async findCovers(command, { access = DEFAULT_ACCESS }) {
       if (!usesCopy(access.workspace)) return undefined;
-      const filled = fresh;
-      fresh = undefined;
-      if (filled === undefined) await quiet();
-      if (filled === undefined && (await fillId()) === undefined) throw lostError(session);
-      const findKinds = copier?.list ?? findKindsIn(filled ?? (await findContainer()));
-      return findCopyCovers(findKinds, splitHidden(command).ofWorkspace);
+      const wasFresh = isFresh;
+      isFresh = false;
+      if (!wasFresh) {
+        await quiet();
+        if ((await fillId()) === undefined) throw lostError(session);
+      }
+      return findCopyCovers(copier.list, splitHidden(command).ofWorkspace);
     },
   };
 }
 
-function withinLimit(signal: AbortSignal | undefined): AbortSignal {
+function withinLimit(signal?: AbortSignal): AbortSignal {
   return AbortSignal.any([AbortSignal.timeout(FILL_LIMIT_MS), ...(signal === undefined ? [] : [signal])]);
-}
-
-/** Creates a function that asks the engine for the kinds of paths in a copy. */
-function findKindsIn(container: Docker.Container): FindKinds {
-  const find = async (path: string): Promise<string | undefined> => {
-    const facts = await readPathFacts(container, `${FOLDER}/${path}`);
-    if (facts === undefined) return undefined;
-    if (hasBits(facts.mode, MODE.folder)) return "folder";
-    return hasBits(facts.mode, MODE.notPlain) ? "other" : "file";
-  };
-  return (paths) => Promise.all(paths.map(find));
 }
 
 function notOurs(name: string): BudgieError {

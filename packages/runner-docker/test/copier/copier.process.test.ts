@@ -19,8 +19,8 @@ import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { FilledEntry } from "@budgie/core/copies";
-import { fromRecords } from "../../src/container-files/from-records.ts";
-import { toRecords } from "../../src/container-files/to-records.ts";
+import { fromRecords } from "../../src/copier/from-records.ts";
+import { toRecords } from "../../src/copier/to-records.ts";
 
 const binaryOf = (architecture: string): string =>
   fileURLToPath(new URL(`../../forwarder/linux-${architecture}`, import.meta.url));

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import type { Header } from "tar-stream";
 import { BudgieError } from "@budgie/core";
 import type { FoundEntry } from "@budgie/core/copies";
-import { readTar } from "./read-tar.ts";
+import { readTar } from "../container-files/read-tar.ts";
 
 /** The most that is read of a copy. An agent may have made any number of files, and sparse ones of any size. */
 export const READ_BOUNDS = { entries: 2_000_000, bytes: 16 * 1024 ** 3 };

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { pack, type Pack } from "tar-stream";
 import { expect, it } from "vitest";
-import { readFirst, unpackCopy } from "../../src/container-files/unpack-copy.ts";
+import { readFirst, unpackCopy } from "../../src/copier/unpack-copy.ts";
 
 it("The archive of a second name ends when its content is not read", async () => {
   const archive = createArchive((tar) => tar.entry({ name: "big", size: 2 ** 30 }).write(Buffer.alloc(1024)));
