@@ -217,7 +217,7 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     image,
     findImage: (name) => findImage(engine, name),
     findPrograms: createFindPrograms(engine, { ...options, image, owner: options.owner.record }),
-    copyBases: mayShareBases(engine, options) ? createCopyBases({ engine, user, owner: options.owner }) : undefined,
+    copyBases: createCopyBases({ engine, user, ...options }),
     openCache: createCaches(engine, { ...options, image, user, owner: options.owner.record }),
     owner: options.owner,
     keepSessionsMs: options.keepSessionsMs,
@@ -243,9 +243,4 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     keepsProcesses: (options.warmIdleMs ?? 0) > 0,
     starting,
   };
-}
-
-/** Returns true if copies may lie over a base: a kept session would outlive it, and where the engine maps users, overlays need other options. */
-function mayShareBases(engine: Engine, { keepSessionsMs }: Pick<DockerRunnerOptions, "keepSessionsMs">): boolean {
-  return engine.name !== "Podman" && engine.users === "same" && keepSessionsMs === undefined;
 }

@@ -60,13 +60,10 @@ export async function createDockerSession(
   const translate = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
   const proxySocket = await translate(context.proxySockets.reserve());
   const sessionContainer = await translate(openHome(context, { session: id, volumes, proxySocket }));
-  const { idleContainers, visibility } = context;
-  // Other runtimes' containers may not reach a socket of this kernel.
-  const runsForwarder = context.runtime === undefined;
+  const { idleContainers, openRoot, visibility } = context;
   const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers, runtime: context.runtime });
   // For a path in a volume, Podman reports the target of its symlinks, so budgie has to look into the running container.
   const whileRunning = context.engine.name === "Podman" ? withRunningContainer(sessionContainer, context) : undefined;
-  const { openRoot } = context;
   const archive = createHomeArchive({ ...sessionContainer, openRoot, whileRunning }, context.user);
   // No agent has used a new home.
   let visited = origin === "kept";
@@ -117,7 +114,8 @@ export async function createDockerSession(
     const network = egress.join(
       (options.access ?? DEFAULT_ACCESS).egress,
       // Two sandboxes in one network could not have the same addresses.
-      (options.ownNetwork === true || beside !== undefined) && runsForwarder,
+      // Other runtimes' containers may not reach a socket of this kernel.
+      (options.ownNetwork === true || beside !== undefined) && context.runtime === undefined,
     );
     const turn = { ...launching, command, options, network, services: beside, containerReady, copyCovers };
     const child = await startProcess({

@@ -161,8 +161,8 @@ describe("a folder that becomes a link outwards and back, again and again", () =
     for (let round = 0; round < ROUNDS; round++) {
       await applyWith(world, () => undefined).catch(() => undefined);
       await undoChanges(world).catch(() => undefined);
-      // An undone set waits once more when it is found again.
-      await world.collect();
+      // An undone set waits once more when it is found again. One that could not be undone leaves nothing to find.
+      await world.collect().catch(() => undefined);
     }
 
     expect(showTree(world.outside)).toEqual(OUTSIDE);

@@ -1,5 +1,4 @@
 import type { Readable } from "node:stream";
-import type { StartOptions } from "./runner.ts";
 
 /** An entry of a directory tree. Its path is relative, separated by "/", valid UTF-8, without empty, "." and ".." parts. */
 export type TreeEntry =
@@ -43,9 +42,10 @@ export type FoundEntry = {
 };
 
 /** A base that several copies share: it is written once, and each copy has it below its own changes. */
-export type CopyBase = Pick<StartOptions, "directory"> & {
+export type CopyBase = {
   /** The digest of the directory's path and of all that the base has */
   readonly id: string;
+  readonly directory: string;
   /** Read if there is no base with this id yet */
   readonly entries: () => AsyncIterable<FilledEntry>;
 };

@@ -43,10 +43,18 @@ type MadeBase = Pick<CopyBase, "directory"> & {
   readonly sessions: Set<SessionId>;
 };
 
-type BasesOptions = { readonly engine: Engine; readonly owner: Owner; readonly user: SandboxUser };
+type BasesOptions = {
+  readonly engine: Engine;
+  readonly owner: Owner;
+  readonly user: SandboxUser;
+  /** Set if sessions are kept, which would outlive their base */
+  readonly keepSessionsMs?: number | undefined;
+};
 
-/** Creates the bases of a runner, of which there are none yet. */
-export function createCopyBases({ engine, owner, user }: BasesOptions): CopyBases {
+/** Creates the bases of a runner, of which there are none yet; `undefined` if copies may not share any. */
+export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOptions): CopyBases | undefined {
+  // Where the engine maps users, overlays need other options.
+  if (engine.name === "Podman" || engine.users !== "same" || keepSessionsMs !== undefined) return undefined;
   const { docker } = engine;
   const making = new Map<string, Promise<MadeBase | undefined>>();
   // The oldest first.

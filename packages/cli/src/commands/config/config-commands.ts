@@ -37,13 +37,13 @@ export function addConfigCommands(program: Command, host: Host, { set, trust }: 
     .argument("<value>", "JSON, or a text without quotes")
     .option("--for <dir>", FOR)
     .description("set a key of the configuration file, and show what changes")
-    .action((key: string, value: string, { for: directory }: For) => set({ key, value, directory }));
+    .action((key: string, value: string, { for: sectionOf }: For) => set({ key, value, sectionOf }));
   config
     .command("unset")
     .argument("<key>", "as of set")
     .option("--for <dir>", FOR)
     .description("remove a key of the configuration file, and show what changes")
-    .action((key: string, { for: directory }: For) => set({ key, value: undefined, directory }));
+    .action((key: string, { for: sectionOf }: For) => set({ key, value: undefined, sectionOf }));
   config
     .command("trust")
     .argument("<file>", "a file of settings, an agent's file, a prompt or a login")

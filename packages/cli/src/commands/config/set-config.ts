@@ -17,19 +17,19 @@ export type SetConfigOptions = {
   readonly key: string;
   /** JSON, or a text without quotes; `undefined` to remove the key */
   readonly value: string | undefined;
-  /** A directory, whose section in `workspaces` has the key; `undefined` for a key of all */
-  readonly directory?: string | undefined;
+  /** The directory whose section in `workspaces` has the key; `undefined` for a key of all */
+  readonly sectionOf?: string | undefined;
 };
 
 /** Runs `budgie config set` and `budgie config unset`: changes one key of the configuration file, if the result is a valid one. */
-export function setConfig({ directory, file: path, key, value }: SetConfigOptions, host: Host): number {
+export function setConfig({ file: path, key, sectionOf, value }: SetConfigOptions, host: Host): number {
   const file = loadOwnFile(path);
   const section =
-    directory === undefined
+    sectionOf === undefined
       ? []
       : [
           "workspaces",
-          findSectionName(file.text, resolveLinks(resolvePath(directory, host)), {
+          findSectionName(file.text, resolveLinks(resolvePath(sectionOf, host)), {
             home: host.home,
             cwd: dirname(path),
           }),

@@ -29,7 +29,7 @@ export function listSandboxFindings(
   return [
     withTodo(makeFinding("engine", engine, formatEngine), engine.ok ? undefined : findEngineTodo(engine.silent, host)),
     ...(engine.ok ? engine.facts.protections.map((protection) => inspectProtection(protection, acceptWeaker)) : []),
-    ...(engine.ok ? inspectCopies(engine.facts, config) : []),
+    ...inspectCopies(engine, config),
     ...(engine.ok ? ofImage : [UNASKED]),
     ...(login === undefined ? [] : [inspectLogin(login, kiroDataDir, env["PATH"])]),
     inspectSecrets(Object.keys(pickSandboxSecrets(credentials, env))),
@@ -85,7 +85,12 @@ function inspectProtection(protection: Protection, accepted: Config["acceptWeake
 }
 
 /** Says whether copies may go to an engine elsewhere, if agents work on copies. */
-function inspectCopies({ endpoint }: EngineFacts, { allowRemoteCopy, config, policies }: Config): readonly Finding[] {
+function inspectCopies(
+  engine: SandboxFacts["engine"],
+  { allowRemoteCopy, config, policies }: Config,
+): readonly Finding[] {
+  if (!engine.ok) return [];
+  const { endpoint } = engine.facts;
   if (endpoint.startsWith("unix:") || !usesCopy(policies.ceiling.workspace)) return [];
   const text = `agents work on copies, which go to ${endpoint}`;
   if (allowRemoteCopy) return [{ state: "note", what: "copies", text: `${text}. You allowed that.` }];
