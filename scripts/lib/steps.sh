@@ -9,7 +9,7 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/budgie-${0##*/}.XXXXXX")
 log="$work/log"
 declare -A begun=()
 # Engines start several programs in Go for each container, and the compiler and the linter are some too. With fewer collections of
-# garbage they take about a seventh less of the processors.
+# garbage they take less of the processors.
 export GOGC=400
 trap finish EXIT
 trap 'exit 130' INT

@@ -40,11 +40,12 @@ export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOpti
     const { id, isOfEngine = false, probes, promise, protections, sharesTurn = false } = claim;
     const isMissing = isOfEngine && options.target.engine === undefined;
     const make = async (probe: Probe) => (isMissing ? untried(NO_ENGINE) : attempt(lab, probe));
-    const together = sharesTurn
-      ? await limit(async () =>
-          options.signal?.aborted ? new Map() : attemptTogether(lab, probes).catch(() => new Map()),
-        )
-      : new Map<string, Verdict>();
+    const together =
+      sharesTurn && !isMissing
+        ? await limit(async () =>
+            options.signal?.aborted ? new Map() : attemptTogether(lab, probes).catch(() => new Map()),
+          )
+        : new Map<string, Verdict>();
     const made = probes.map(async (probe) => ({
       name: probe.name,
       verdict: together.get(probe.name) ?? (await limit(async () => (options.signal?.aborted ? ABORTED : make(probe)))),

@@ -45,7 +45,7 @@ describe("a hostile agent", () => {
     expect(stdout).not.toContain(copied.directory);
     expect(toText(attacked)).not.toContain("\u001b");
 
-    const applied = await user.command(["changes", "apply", changeId, "--skip-conflicts"]);
+    const applied = await user.command(["changes", "apply", changeId, "--conflicts", "skip"]);
     expect(applied.stdout).toContain("held back: sub");
     expect(readdirSync(copied.outside)).toEqual(["secret.txt"]);
     execFileSync("git", ["-C", copied.directory, "status"], {

@@ -174,6 +174,7 @@ async function openSession(): Promise<{ readonly copies: OpenCopies; readonly se
     copyWorktreeInclude: false,
     copyExclude: [],
     stateDir: place.stateDir,
+    transport: "stdio",
   } as const;
   const copies = openCopies(config, { env: {}, home: place.root, report: () => undefined }, changes);
   return { copies, session: await runner.openSession(createSessionId()) };

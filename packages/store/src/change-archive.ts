@@ -125,9 +125,9 @@ export function createChangeArchive({ stateDir }: { readonly stateDir: string })
     begin: (journal) => use((database) => beginApply(database, journal)),
     plan: (root, plan) =>
       use((database) => database.run("UPDATE change_applies SET plan = ? WHERE root = ?", JSON.stringify(plan), root)),
-    take: ({ owner, root }, to) =>
+    take: ({ owner, plan, root }, to) =>
       use((database) => {
-        const taken = database.all(TAKE, JSON.stringify(to), root, owner?.instance ?? "");
+        const taken = database.all(TAKE, JSON.stringify(to), root, JSON.stringify(plan), owner?.instance ?? "");
         return taken.length > 0;
       }),
     journals: () =>
@@ -150,7 +150,7 @@ export function createChangeArchive({ stateDir }: { readonly stateDir: string })
 }
 
 const TAKE = `UPDATE change_applies SET owner = ?
-  WHERE root = ? AND json_extract(owner, '$.instance') = ? RETURNING root`;
+  WHERE root = ? AND plan = ? AND json_extract(owner, '$.instance') = ? RETURNING root`;
 
 const NEWEST_FIRST = "ORDER BY created DESC, id";
 

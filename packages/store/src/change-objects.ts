@@ -19,7 +19,16 @@ export function removeChangeSets(database: Database, ids: readonly string[]): vo
   }
 }
 
-/** Lists the contents that any change set needs. */
+/** Lists the contents that any change set needs: of one that an older budgie saved meanwhile, all that it names. */
 export function listChangeObjects(database: Database): readonly string[] {
-  return database.all("SELECT DISTINCT digest FROM change_objects").map((row) => String(row["digest"]));
+  return database.all(NEEDED).map((row) => String(row["digest"]));
 }
+
+const NEEDED = `SELECT digest FROM change_objects
+  UNION
+  SELECT json_extract(change.value, side.value)
+  FROM change_sets, json_each(change_sets.content, '$.changes') AS change,
+    json_each('["$.before.digest", "$.after.digest"]') AS side
+  WHERE state IN ('pending', 'partly', 'applied')
+    AND NOT EXISTS (SELECT 1 FROM change_objects WHERE change_set = change_sets.id)
+    AND json_extract(change.value, side.value) IS NOT NULL`;

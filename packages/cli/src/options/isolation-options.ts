@@ -46,7 +46,7 @@ export const isolationOptions = {
       },
     ),
     workspace: option(z.enum(WORKSPACE_MODES, '"ro", "copy" or "rw"').default("rw"), {
-      help: "how agents in a sandbox get the directory that they work in: rw, ro, or a copy of it",
+      help: "how agents in a sandbox get the directory that they work in: rw, ro, or a copy of it, the default on an engine of another machine",
       value: "<mode>",
     }),
     workspacePath: option(z.enum(["/workspace", "same"], '"/workspace" or "same"').default("/workspace"), {
@@ -76,7 +76,7 @@ export const isolationOptions = {
       visibility: "file",
     }),
     allowRemoteCopy: option(SWITCH.default(false), {
-      help: "let an engine elsewhere (ssh://, tcp://) get copies of directories, with the agents and files that a sandbox is shown",
+      help: "let an engine on another machine (ssh://, tcp://) get copies of directories, with the agents and files that a sandbox is shown",
       visibility: "file",
     }),
     protectExecutablePaths: option(SWITCH.default(false), {

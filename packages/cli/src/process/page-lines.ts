@@ -27,7 +27,8 @@ async function runPager(
   render: () => AsyncIterable<readonly string[]>,
 ): Promise<boolean> {
   // Ctrl-C belongs to the pager, which would keep the terminal without budgie.
-  events.on("SIGINT", () => undefined);
+  const ignore = (): void => undefined;
+  events.on("SIGINT", ignore);
   // As git has it: short texts end by themselves, colours are colours, and all stays on the terminal.
   const variables = { LESS: "FRX", LV: "-c", ...env };
   const child = spawn(pager, { shell: true, stdio: ["pipe", "inherit", "inherit"], env: variables });
@@ -37,9 +38,13 @@ async function runPager(
   );
   // A person who has left the pager reads no further.
   child.stdin.on("error", () => undefined);
-  await write(child.stdin, render());
-  child.stdin.end();
-  return ended;
+  try {
+    await write(child.stdin, render());
+  } finally {
+    // A pager that waits for the end would keep budgie.
+    child.stdin.end();
+  }
+  return ended.finally(() => events.off("SIGINT", ignore));
 }
 
 async function write(output: Writable, lines: AsyncIterable<readonly string[]>): Promise<void> {

@@ -79,11 +79,15 @@ function pickOutcome({ conflicts, heldBack, refused }: PlannedApply): Omit<Apply
   return { conflicts, heldBack, refused };
 }
 
-/** Joins the paths of an earlier apply of the set in part, whose rights are those to restore. */
+/** Joins the paths of an earlier apply of the set in part, whose rights are those to restore unless this one wrote over another version. */
 function joinApplied({ outcome }: StoredSet, applied: readonly AppliedPath[]): readonly AppliedPath[] {
   const earlier = new Map(outcome?.applied.map((each) => [each.path, each]));
-  const now = applied.filter(({ path }) => !earlier.has(path));
-  return [...earlier.values(), ...now];
+  for (const each of applied) {
+    const before = earlier.get(each.path);
+    const isWritten = each.already !== true && (each.merged !== undefined || before?.already === true);
+    if (before === undefined || isWritten) earlier.set(each.path, each);
+  }
+  return [...earlier.values()];
 }
 
 /**

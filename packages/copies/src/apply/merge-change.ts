@@ -53,9 +53,9 @@ function mergeContents({ base, ours, theirs }: Texts): Buffer | undefined {
   return merged === undefined ? undefined : Buffer.from(merged, "latin1");
 }
 
-/** Returns true if a merge has other scripts than the directory. A person has seen the agent's, and nobody those that come of both. */
-function hasNewScripts({ guard, path }: Change, ours: Buffer, merged: Buffer): boolean {
-  return guard !== "person" && findGuard(path, () => false) === "scripts" && !hasSameScripts(ours, merged);
+/** Returns true if a merge has other scripts than the directory: nobody has seen those that come of both. */
+function hasNewScripts({ path }: Change, ours: Buffer, merged: Buffer): boolean {
+  return findGuard(path, () => false) === "scripts" && !hasSameScripts(ours, merged);
 }
 
 /** Returns the execute bit that the agent gave or took; `undefined` if it did neither. */

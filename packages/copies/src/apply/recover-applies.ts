@@ -21,6 +21,8 @@ export async function recoverApplies({ owner, sets }: RecoverOptions): Promise<r
     const { stage } = journal.plan as ApplyPlan;
     if (isRunning({ owner, stage }) || !(await isGivenUp(journal, owner))) continue;
     await owner.hold();
+    // Another call of this budgie may have begun meanwhile.
+    if (isRunning({ owner, stage })) continue;
     const line = await whileRunning({ owner, stage }, async () => {
       if (!(await sets.archive.take(journal, owner.record))) return undefined;
       return recover(journal, sets).catch((error: unknown) => tellFailure(journal, error));

@@ -100,7 +100,10 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
     bases,
     async prepare(copy, turn) {
       const base = await bases.load(turn.sessionId);
-      const isSame = base?.directory === turn.directory && base.fillId === (await copy.fillId());
+      const known = base?.directory === turn.directory ? await copy.fillId() : undefined;
+      // A new copy would lack what the agent has done, and its next set would replace the one that has it.
+      if (base?.directory === turn.directory && known === undefined) throw lostCopyError(turn.sessionId);
+      const isSame = base !== undefined && known === base.fillId;
       if (isSame) await bases.touch(turn.sessionId);
       return isSame ? { isReused: true, ...base.report } : fill(copy, turn);
     },
@@ -108,7 +111,7 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
       if (collect === undefined) return undefined;
       const base = await bases.load(turn.sessionId);
       if (base === undefined) throw lostBaseError(turn.sessionId);
-      const references = createReferences();
+      const references = createReferences("agent");
       const watched = { ...copy, read: () => watchFound(copy.read(), references) };
       // The changes of a turn that was cancelled matter too, if they are there soon.
       const signal = turn.signal?.aborted === true ? AbortSignal.timeout(AFTER_CANCEL_MS) : turn.signal;
@@ -134,7 +137,7 @@ async function send(
 ): Promise<Pick<Base, "fillId" | "manifest" | "tips">> {
   for (let left = ATTEMPTS; ; left--) {
     const entries: TreeEntry[] = [];
-    const references = createReferences();
+    const references = createReferences("directory");
     const all = selection.entries.length;
     onProgress(0, all);
     const reading = readEntries(selection, {
@@ -194,6 +197,13 @@ function uncollectedError(cause: unknown): BudgieError {
     "CANCELLED",
     "The turn was cancelled while its changes were collected. The copy has them still: the next turn of the session collects them.",
     { cause },
+  );
+}
+
+function lostCopyError(sessionId: string): BudgieError {
+  return new BudgieError(
+    "SESSION_UNUSABLE",
+    `The copy of session "${sessionId}" is gone. Its change sets can still be applied. Begin a new session.`,
   );
 }
 

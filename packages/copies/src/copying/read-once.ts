@@ -78,7 +78,7 @@ async function store(selection: Selection, file: FileHandle, over: AbortSignal):
     end += piece.length;
   };
   await file.truncate(0);
-  const references = createReferences();
+  const references = createReferences("directory");
   const reading = readEntries(selection, { signal: over, onEntry: (entry) => void entries.push(entry) });
   for await (const { content, ...filled } of watchFill(reading, references)) {
     stored.push({ ...filled, at: end });

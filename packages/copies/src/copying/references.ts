@@ -2,8 +2,8 @@ import type { Readable } from "node:stream";
 import type { FilledEntry, FoundEntry } from "@budgie/core/copies";
 import { findReferenceBytes, readReferences, type Reference } from "../git/read-references.ts";
 
-// More than a repository that people work in has; what is beyond only makes a bundle larger.
-const MOST_REFERENCES = 2000;
+// More than a repository that people work in has. Those of the directory itself are all known, or an old one could count as new.
+const MOST_OF_AGENT = 2000;
 
 /** The references that have passed by. */
 export type References = {
@@ -13,13 +13,14 @@ export type References = {
   readonly tips: () => readonly string[];
 };
 
-/** Creates a list of the references of a copy. */
-export function createReferences(): References {
+/** Creates a list of the references of a directory, or of the first of an agent's copy. */
+export function createReferences(of: "agent" | "directory"): References {
+  const most = of === "agent" ? MOST_OF_AGENT : Infinity;
   const found: Reference[] = [];
   return {
     add(path, content) {
       for (const reference of readReferences(path, content)) {
-        if (found.length < MOST_REFERENCES) found.push(reference);
+        if (found.length < most) found.push(reference);
       }
     },
     list: () => found,

@@ -21,7 +21,12 @@ export function readReferences(path: string, content: Buffer): readonly Referenc
 }
 
 function toReference(name: string, commit: string): readonly Reference[] {
-  return HASH.test(commit) ? [{ name, commit }] : [];
+  const isShown = name.length <= LONGEST_NAME && !UNSEEN.test(name);
+  return isShown && HASH.test(commit) ? [{ name, commit }] : [];
 }
+
+// Longer than a file system takes. Git's own names have no control characters.
+const LONGEST_NAME = 255;
+const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u;
 
 const HASH = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;

@@ -44,7 +44,7 @@ export function createObjectStore({ stateDir }: { readonly stateDir: string }): 
     async flush() {
       const digests = [...unsynced];
       if (digests.length === 0) return;
-      await forEachOf(digests, AT_ONCE, (digest) => sync(join(folder, digest)));
+      await forEachOf(digests, AT_ONCE, (digest) => sync(join(folder, digest)).catch(ignoreRemoved));
       await sync(folder);
       for (const digest of digests) unsynced.delete(digest);
     },
@@ -58,6 +58,11 @@ export function createObjectStore({ stateDir }: { readonly stateDir: string }): 
       }
     },
   };
+}
+
+/** Ignores a file that was removed since no set needed it, such as one of a collection that was cancelled. */
+function ignoreRemoved(error: unknown): void {
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 }
 
 async function sync(path: string): Promise<void> {

@@ -78,16 +78,26 @@ async function compareAll(
 ): Promise<readonly Drifted[]> {
   const drifted: Drifted[] = [];
   for (const entry of entries) {
-    const path = pathIn(folder, Buffer.from(entry.path.slice(entry.path.lastIndexOf("/") + 1)));
-    const found = lstatSync(path, { throwIfNoEntry: false });
-    if (found === undefined || !hasFacts(entry, found, path)) drifted.push({ path: entry.path, isKnown: true });
-    else if (entry.kind === "file" && found.ctimeMs >= startedMs - CLOCK_MS) {
-      left.bytes -= entry.size;
-      const isRead = left.bytes >= 0;
-      if (!isRead || !(await hasContent(entry.digest, path))) drifted.push({ path: entry.path, isKnown: isRead });
-    }
+    const found = await compare(folder, entry, { left, startedMs }).catch((error: unknown) =>
+      (error as NodeJS.ErrnoException).code === "ENOENT" ? "changed" : "unknown",
+    );
+    if (found !== "same") drifted.push({ path: entry.path, isKnown: found === "changed" });
   }
   return drifted;
+}
+
+async function compare(
+  folder: FolderHandle,
+  entry: TreeEntry,
+  { left, startedMs }: Comparing,
+): Promise<"changed" | "same" | "unknown"> {
+  const path = pathIn(folder, Buffer.from(entry.path.slice(entry.path.lastIndexOf("/") + 1)));
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found === undefined || !hasFacts(entry, found, path)) return "changed";
+  if (entry.kind !== "file" || found.ctimeMs < startedMs - CLOCK_MS) return "same";
+  left.bytes -= entry.size;
+  if (left.bytes < 0) return "unknown";
+  return (await hasContent(entry.digest, path)) ? "same" : "changed";
 }
 
 // The kernel's times of files are a little older than the clock.

@@ -88,7 +88,7 @@ async function visitEntry(
   const shown = kind.path + name.toString("utf8");
   if (typeof found === "string") return leftOut.add("changed", shown);
   const isFolder = found.isDirectory();
-  const fault = findFault(visiting, name, found) ?? findStage(kind, shown);
+  const fault = findFault(visiting, name, found) ?? findStage(shown);
   if (fault !== undefined) return leftOut.add(fault, shown);
   if (name.equals(GIT)) return visitDotGit(visiting, kind, { shown, isFolder });
   const bytes = kind.bytes + name.toString("latin1");
@@ -118,8 +118,8 @@ function findFault({ device }: Visiting, name: Buffer, stats: Stats): "device" |
 }
 
 /** Finds an apply's folder, of which a file may be the only copy of a user's. */
-function findStage({ path }: TreeKind, shown: string): "stage" | undefined {
-  return path === "" && shown.startsWith(STAGE_PREFIX) ? "stage" : undefined;
+function findStage(shown: string): "stage" | undefined {
+  return shown.slice(shown.lastIndexOf("/") + 1).startsWith(STAGE_PREFIX) ? "stage" : undefined;
 }
 
 /** Follows git's folder at the root of the directory alone. */

@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { applyWith, prepare } from "../helpers/interrupt-apply.ts";
@@ -28,8 +28,13 @@ describe("what an apply relies on", () => {
     const { objects } = world.sets;
     const staged = await objects.stage([Buffer.from("kept")]);
     await staged?.keep();
-    rmSync(join(world.stateDir, "objects", staged?.digest ?? ""));
+    const path = join(world.stateDir, "objects", staged?.digest ?? "");
+    rmSync(path);
+    symlinkSync(path, path);
 
-    await expect(objects.flush()).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(objects.flush()).rejects.toMatchObject({ code: "ELOOP" });
+    // A file that nothing needed may be removed before.
+    rmSync(path);
+    await objects.flush();
   });
 });

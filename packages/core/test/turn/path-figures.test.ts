@@ -12,7 +12,7 @@ describe("what a reader of a turn's path meets", () => {
     ["types named after turns", counted.typesNamedTurn, 15],
     ["types named after sessions", counted.typesNamedSession, 15],
     ["callbacks", counted.callbacks, 25],
-    ["wrappers", wrappers, 43],
+    ["wrappers", wrappers, 41],
   ])("is a limited number of %s", (_what, found, most) => {
     expect(found.length, found.join("\n")).toBeLessThanOrEqual(most);
   });

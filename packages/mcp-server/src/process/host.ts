@@ -37,5 +37,5 @@ export type Host = {
   readonly report: (line: string) => void;
   readonly exit: (code: number) => void;
   /** Signals, and exceptions that nobody caught */
-  readonly events: Pick<NodeJS.EventEmitter, "on">;
+  readonly events: Pick<NodeJS.EventEmitter, "off" | "on">;
 };

@@ -76,9 +76,9 @@ export function createClients(config: Options, options: ClientsOptions): (client
   const areListed = hasCopies(config);
 
   async function findOverlaps(changeIds: readonly string[]): Promise<FoundOverlaps> {
-    const all = await (await changes.open()).list();
+    const sets = await changes.open();
     const { findOverlaps: findIn } = await import("../mcp/parallel/find-overlaps.ts");
-    return findIn(changeIds.flatMap((id) => all.find((stored) => stored.id === id) ?? []));
+    return findIn(await Promise.all(changeIds.map(sets.find)));
   }
 
   return ({ info }) => {

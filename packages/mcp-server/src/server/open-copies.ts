@@ -10,12 +10,12 @@ const MOST_NAMED = 20;
 
 type CopiesConfig = Pick<
   ServerConfig,
-  "copyExclude" | "copyFiles" | "copyInclude" | "copyWorktreeInclude" | "stateDir"
+  "copyExclude" | "copyFiles" | "copyInclude" | "copyWorktreeInclude" | "stateDir" | "transport"
 >;
 
 /** Opens the copies of sessions' workspaces, which get what the user's git does not ignore. Their changes become change sets. */
 export function openCopies(
-  { copyExclude, copyFiles, copyInclude, copyWorktreeInclude, stateDir }: CopiesConfig,
+  { copyExclude, copyFiles, copyInclude, copyWorktreeInclude, stateDir, transport }: CopiesConfig,
   { env, home, report }: Pick<Host, "env" | "home" | "report">,
   changes: Pick<ChangeSetsOpener, "open" | "settle">,
 ): OpenCopies {
@@ -50,7 +50,9 @@ export function openCopies(
       const { guarded, refused, ...counts } = countChanges(stored.set);
       const named = { guarded: guarded.slice(0, MOST_NAMED), notApplicable: refused.slice(0, MOST_NAMED) };
       const { reviewSet } = await import("@budgie/copies/review");
-      return { changeId: stored.id, ...counts, ...named, review: await reviewSet(stored, { sets, base }) };
+      // The sets of other clients are not told; a client's own are those that its tool names.
+      const others = transport === "http" ? [] : undefined;
+      return { changeId: stored.id, ...counts, ...named, review: await reviewSet(stored, { sets, base, others }) };
     },
   });
 }

@@ -63,7 +63,12 @@ export function stickySessions(): Step {
   }
 
   return async (turn, next) => {
-    const { sessionId } = turn.asked;
+    const { sessionId, sharedBase } = turn.asked;
+    if (sharedBase !== undefined) {
+      // One of several agents at once, which works on a copy: a later call works in the directory itself.
+      turn.asked = { ...turn.asked, sessionId: undefined };
+      return next();
+    }
     if (sessionId === undefined) return resume(turn, next);
     return run(turn, sessionId === NEW_SESSION ? undefined : sessionId, next).catch(withHint);
   };

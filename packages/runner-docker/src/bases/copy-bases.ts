@@ -21,7 +21,7 @@ type BaseHolder = {
   /** The folder at which entries are unpacked */
   readonly folder: string;
   /** Unpacks entries in a container */
-  readonly put: (container: Docker.Container, entries: AsyncIterable<FilledEntry>) => Promise<void>;
+  readonly put: (container: Docker.Container, entries: AsyncIterable<FilledEntry>, over: AbortSignal) => Promise<void>;
 };
 
 /** The bases of this process, each a volume that no agent's container mounts. They go with the process. */
@@ -59,6 +59,7 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
   const making = new Map<string, Promise<MadeBase | undefined>>();
   // The oldest first.
   const made = new Map<string, MadeBase>();
+  const closing = new AbortController();
   let isUsable = true;
 
   async function make({ directory, entries, id }: CopyBase, { folder: at, put }: BaseHolder) {
@@ -68,12 +69,13 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
       await docker.createVolume({ Name: name, Labels: labels, ...timeLimit() });
       const folder = readFolder(await docker.getVolume(name).inspect(timeLimit()));
       if (folder === undefined) {
+        isUsable = false;
         await remove(name);
         return undefined;
       }
       // It stays, so that nobody who prunes volumes removes the base.
       const body = toIdleContainer(await ensureSessionImage(engine, user), labels, [volumeMount({ name, labels }, at)]);
-      await put(await createContainer(engine, name, body), entries());
+      await put(await createContainer(engine, name, body), entries(), closing.signal);
       const base = { directory, name, folder, sessions: new Set<SessionId>() };
       made.set(id, base);
       return base;
@@ -104,13 +106,21 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
     }
   }
 
+  function begin(base: CopyBase, holder: BaseHolder): Promise<MadeBase | undefined> {
+    const promise = make(base, holder);
+    making.set(base.id, promise);
+    promise.catch(() => {
+      if (making.get(base.id) === promise) making.delete(base.id);
+    });
+    return promise;
+  }
+
   async function hold(base: CopyBase, holder: BaseHolder): Promise<string | undefined> {
     const known = made.get(base.id);
     if (known !== undefined && !(await isThere(known))) forget(known);
-    const promise = making.get(base.id) ?? make(base, holder);
-    making.set(base.id, promise);
-    promise.catch(() => making.delete(base.id));
-    const held = await promise;
+    // Whoever makes it may be cancelled, with the files that it read.
+    const joined = making.get(base.id)?.catch(() => making.get(base.id) ?? begin(base, holder));
+    const held = await (joined ?? begin(base, holder));
     if (held === undefined) return undefined;
     release(holder.session);
     held.sessions.add(holder.session);
@@ -135,6 +145,7 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
     },
     release,
     async close() {
+      closing.abort();
       await Promise.allSettled(making.values());
       const results = await Promise.allSettled([...made.values()].map(({ name }) => remove(name)));
       const failed = results.find((result) => result.status === "rejected");

@@ -10,7 +10,7 @@ import { createContainer } from "../engine/create-container.ts";
 import { demultiplex } from "../engine/demultiplex.ts";
 import type { Engine } from "../engine/engine.ts";
 import { removeContainer } from "../engine/remove-container.ts";
-import { API_LIMIT_MS, destroyWhenIdle, timeLimit, withTimeout } from "../engine/with-timeout.ts";
+import { API_LIMIT_MS, timeLimit, withTimeout } from "../engine/with-timeout.ts";
 import { FORWARDER, toPrintingContainer, type PrintingContainer } from "../sandbox/container-options.ts";
 import { fromRecords } from "./from-records.ts";
 import { toRecords } from "./to-records.ts";
@@ -73,7 +73,7 @@ export function createCopier({ engine, folder, name, prepare }: CopierPlace): Co
     async *pack() {
       await using run = await start("pack");
       try {
-        yield* fromRecords(destroyWhenIdle(run.stdout) as AsyncIterable<Buffer>);
+        yield* fromRecords(readUntilIdle(run.stdout));
       } catch (error) {
         throw run.words() === "" ? error : failed("read", run.words());
       }
@@ -121,10 +121,20 @@ function follow(socket: Duplex, remove: () => Promise<unknown>): Run {
         .replace(/[^ -~]+/g, " ")
         .trim(),
     async [Symbol.asyncDispose]() {
-      socket.destroy();
+      for (const stream of [socket, stdout, stderr]) stream.destroy();
       await remove();
     },
   };
+}
+
+/** Yields what comes. Rejects if nothing does for as long as an answer of the engine may take. */
+async function* readUntilIdle(stdout: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const pieces = stdout[Symbol.asyncIterator]();
+  for (;;) {
+    const next = await withTimeout(pieces.next(), API_LIMIT_MS);
+    if (next.done === true) return;
+    yield next.value;
+  }
 }
 
 const NEVER = new AbortController().signal;

@@ -24,8 +24,9 @@ export async function* fromRecords(
     const path = (await bytes.take(pathBytes)).toString();
     const target = (await bytes.take(targetBytes)).toString();
     left.entries -= 1;
-    if (left.entries < 0 || size > BigInt(left.bytes)) throw tooMuchError(path);
-    left.bytes -= Number(size);
+    const takes = size + BigInt(pathBytes + targetBytes);
+    if (left.entries < 0 || takes > BigInt(left.bytes)) throw tooMuchError(path);
+    left.bytes -= Number(takes);
     yield* toFound({ path, kind, mode, size: Number(size), target }, bytes);
   }
 }

@@ -9,7 +9,6 @@ import { statusOf } from "../engine/to-budgie-error.ts";
 import { timeLimit } from "../engine/with-timeout.ts";
 import type { Built } from "./build-sandbox-image.ts";
 import { followBuild } from "./follow-build.ts";
-import { trustInProject } from "./trust-in-build.ts";
 
 export type ProjectBuild = {
   /** The hash of all that it is built from */
@@ -41,7 +40,7 @@ export const PROJECT_IMAGES = "budgie-project";
  * logins. Throws `RUNNER_UNAVAILABLE` if there is no engine.
  */
 export async function buildProjectImage(given: ProjectBuild): Promise<Built> {
-  const build = given.certificates === undefined ? given : addCertificates(given, given.certificates);
+  const build = given.certificates === undefined ? given : await addCertificates(given, given.certificates);
   const engine = await connectEngine(build.hostEnv, build.home);
   const { docker } = engine;
   const tag = `${PROJECT_IMAGES}:${build.key}`;
@@ -80,7 +79,9 @@ export async function findImageIds(
   return Object.fromEntries(found.flat());
 }
 
-function addCertificates(build: ProjectBuild, certificates: string): ProjectBuild {
+async function addCertificates(build: ProjectBuild, certificates: string): Promise<ProjectBuild> {
+  // Imported here since it loads TLS, which a server that only lists its tools does not need.
+  const { trustInProject } = await import("./trust-in-build.ts");
   const { args, context, dockerfile: name, key } = build;
   const text = context.find(({ path }) => path === name)?.bytes.toString("utf8") ?? "";
   const { buildArgs, dockerfile, files } = trustInProject(certificates, text, key);

@@ -11,7 +11,7 @@ import { attach } from "../engine/attach.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { demultiplex } from "../engine/demultiplex.ts";
 import { connectEngine, type Engine } from "../engine/engine.ts";
-import { isPlainVolume } from "../engine/find-own.ts";
+import { isCopyOf } from "../bases/overlay-volume.ts";
 import type { HostEnvironment } from "../engine/find-endpoints.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 import { ignoreMissing, translated } from "../engine/to-budgie-error.ts";
@@ -76,9 +76,7 @@ async function pack(engine: Engine, packing: CommitsPacking): Promise<void> {
 /** Throws unless a volume is a copy that budgie made: the engine would make a missing one, and another could be any folder. */
 async function checkVolume(docker: Docker, session: SessionId): Promise<void> {
   const found = await docker.getVolume(volumeNames(session).copy).inspect(timeLimit()).catch(ignoreMissing);
-  const facts = parseLabels(found?.Labels);
-  if (found && facts.role === "copy" && facts.session === session && !facts.isMadeForMount && isPlainVolume(found))
-    return;
+  if (found && isCopyOf(session, found) && !parseLabels(found.Labels).isMadeForMount) return;
   throw new BudgieError(
     "SESSION_NOT_FOUND",
     `The copy of session "${session}" is gone, and the commits in it. Its change sets can still be applied.`,

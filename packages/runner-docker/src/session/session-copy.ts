@@ -78,6 +78,7 @@ export function createSessionCopy(
   let lastFill: string | undefined;
   // True for a copy in which no process of the session has run yet.
   let isFresh = false;
+  let isOver = false;
   const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
   // Podman tells of a symlink's target instead of the symlink, and unpacks beneath volumes. On Docker a container that never runs is quicker.
   const copier =
@@ -100,8 +101,11 @@ export function createSessionCopy(
   async function findContainer(): Promise<Docker.Container> {
     const found = await findOwn(place);
     if (found !== undefined) return docker.getContainer(found.Id);
+    const layers = isOver ? listLayers(volume.name) : [];
     const body = toIdleContainer(await ensureSessionImage(engine, user), place.labels, [
       volumeMount(volume, `/${FOLDER}`),
+      // Nobody who prunes volumes may remove what the agent wrote.
+      ...layers.map((name) => volumeMount({ name, labels: volume.labels }, `/layers/${name}`)),
     ]);
     return createContainer(engine, place.name, body);
   }
@@ -158,20 +162,29 @@ export function createSessionCopy(
   }
 
   function fill(entries: AsyncIterable<FilledEntry>, { signal }: Signalled = {}): Promise<string> {
-    const make = (Labels: Volume["labels"]) =>
-      docker.createVolume({ Name: volume.name, Labels: { ...Labels }, ...timeLimit() });
+    const make = (Labels: Volume["labels"]) => {
+      isOver = false;
+      return docker.createVolume({ Name: volume.name, Labels: { ...Labels }, ...timeLimit() });
+    };
     return fillAnew(make, entries, signal);
   }
 
   async function fillOver(base: CopyBase, { signal }: Signalled = {}): Promise<string | undefined> {
     if (bases?.areUsable() !== true) return undefined;
-    const put = (container: Docker.Container, of: AsyncIterable<FilledEntry>) =>
-      unpackInto(container, of, { folder: FOLDER, user, signal: withinLimit() });
+    const put = (container: Docker.Container, of: AsyncIterable<FilledEntry>, over: AbortSignal) =>
+      unpackInto(container, of, { folder: FOLDER, user, signal: withinLimit(over) });
     const holder = { session, folder: `/${FOLDER}`, put };
-    const folder = await orAborted(bases.hold(base, holder), signal);
+    const holding = bases.hold(base, holder);
+    const folder = await orAborted(holding, signal).catch((error: unknown) => {
+      // A base that is made meanwhile is not this session's.
+      void holding.then(() => bases.release(session)).catch(() => undefined);
+      throw error;
+    });
     if (folder === undefined) return undefined;
-    const make = (labels: Volume["labels"]) =>
-      createOverlay(docker, { base: folder, volume: { name: volume.name, labels } });
+    const make = (labels: Volume["labels"]) => {
+      isOver = true;
+      return createOverlay(docker, { base: folder, volume: { name: volume.name, labels } });
+    };
     // An archive of nothing gives the folder to the sandbox's user, and is the first to have it mounted.
     return fillAnew(make, (async function* () {})(), signal).catch((error: unknown) => {
       bases.release(session);

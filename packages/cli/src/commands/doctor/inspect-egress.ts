@@ -79,7 +79,7 @@ function canStart({ engine, image, runtime }: SandboxFacts): boolean {
 function makeUntried({ hosts, mode }: EgressPolicy): Finding {
   if (mode === "none") return makeFinding("ok", "nothing is allowed (--egress none)");
   const example = hosts.find(({ host }) => !host.startsWith("*."))?.host ?? "NAME";
-  const text = `no allowed host was tried: only one that you name is contacted, such as with "budgie doctor --sandbox --allow-host ${example}"`;
+  const text = `no allowed host was tried: a sandbox contacts only one that you name, such as with "budgie doctor --sandbox --allow-host ${example}"`;
   return makeFinding("note", text);
 }
 

@@ -16,8 +16,9 @@ export async function allowImage(config: Config, named: string | undefined, host
   const project = findProject(config, named, host);
   const source = requireSource(project);
   const { directory, state } = project;
-  const bases = await findBases(source, host);
-  if (state !== undefined && "imageId" in state && isAllowed(bases, directory, config)) {
+  const known = readImageApprovals(config).find((one) => one.directory === directory)?.bases ?? {};
+  const bases = await findBases(source, known, host);
+  if (state !== undefined && "imageId" in state && isSame(bases, known)) {
     host.stdout.write(`${escapeForTerminal(`The image of "${directory}" is allowed and built as it is now.`)}\n`);
     return EXIT.done;
   }
@@ -40,16 +41,21 @@ export async function allowImage(config: Config, named: string | undefined, host
 
 type Ids = Readonly<Record<string, string>>;
 
-/** Finds the images that it is built on, by their ids; those that the engine does not have, or all without an engine, are left out. */
-async function findBases({ bases }: ImageSource, { env: hostEnv, home }: Host): Promise<Ids> {
+/**
+ * Finds the images that it is built on, by their ids; those that the engine does not have are left out, or all without an engine, unless the ids
+ * of an earlier approval would be lost.
+ */
+async function findBases({ bases }: ImageSource, known: Ids, { env: hostEnv, home }: Host): Promise<Ids> {
   const { findImageIds } = await import("@budgie/runner-docker");
-  return findImageIds(bases, { home, hostEnv }).catch(() => ({}));
+  return findImageIds(bases, { home, hostEnv }).catch((error: unknown) => {
+    if (Object.keys(known).length > 0) throw error;
+    return {};
+  });
 }
 
-/** Returns true if the images that it is built on are those of the approval. */
-function isAllowed(bases: Ids, directory: string, config: Config): boolean {
-  const allowed = readImageApprovals(config).find((one) => one.directory === directory)?.bases ?? {};
-  return Object.entries(allowed).every(([name, id]) => bases[name] === id);
+/** Returns true if the images that it is built on are those of the earlier approval. */
+function isSame(bases: Ids, known: Ids): boolean {
+  return Object.entries(known).every(([name, id]) => bases[name] === id);
 }
 
 function listEffects({ context, file }: ImageSource): readonly string[] {

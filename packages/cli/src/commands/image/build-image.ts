@@ -60,7 +60,7 @@ function refuseOtherBases(allowed: Ids, present: Ids, directory: string): void {
   if (other === undefined) return;
   throw new BudgieError(
     "INPUT_INVALID",
-    `budgie does not build the image of "${directory}": "${other}", which it is built on, is not the image that it was when you allowed it. ` +
+    `budgie does not build the image of "${directory}": "${other}", which it is built on, is no longer there, or is not the image that it was when you allowed it. ` +
       `At a terminal, "budgie image allow" shows and allows it anew.`,
   );
 }

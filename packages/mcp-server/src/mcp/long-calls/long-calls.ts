@@ -2,7 +2,6 @@ import { once } from "node:events";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Step } from "@budgie/core/turn";
 import { findTool } from "../names/find-tool.ts";
-
 import { beginClientRun, type ClientRun } from "./client-run.ts";
 import { createClientRuns } from "./client-runs.ts";
 import { cancelInput, statusInput, waitInput, type LongCallTool } from "./build-long-call-tools.ts";

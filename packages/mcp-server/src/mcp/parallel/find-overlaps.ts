@@ -4,37 +4,51 @@ import type { FoundOverlaps } from "./to-parallel-result.ts";
 
 const MOST_NAMED = 20;
 
-type Named = { readonly id: string; readonly change: Change };
+/** The sets that leave the same entry at a path, or none. */
+type Version = { readonly after: Change["after"]; readonly ids: Set<string> };
 
 /**
  * Finds the paths that more than one of these sets changes, each in its own way: the same entry, or one below an entry that another set
  * removes or replaces.
  */
 export function findOverlaps(sets: readonly Pick<StoredSet, "id" | "set">[]): FoundOverlaps {
-  const all = sets.flatMap(({ id, set }) => set.changes.map((change) => ({ id, change })));
-  const byPath = new Map<string, Named[]>();
-  for (const named of all) byPath.set(named.change.path, [...(byPath.get(named.change.path) ?? []), named]);
-  const overlaps = new Map<string, Set<string>>();
-  for (const named of all) {
-    for (const path of listPaths(named.change.path)) {
-      for (const other of byPath.get(path) ?? []) {
-        if (other.id === named.id || !clashes(named, other)) continue;
-        const ids = overlaps.get(named.change.path) ?? new Set();
-        overlaps.set(named.change.path, ids.add(named.id).add(other.id));
-      }
-    }
+  const byPath = groupByPath(sets);
+  const found: { readonly path: string; readonly changeIds: readonly string[] }[] = [];
+  for (const [path, versions] of byPath) {
+    const own = [...versions.values()];
+    const above = listFolders(path).flatMap((folder) => [...(byPath.get(folder)?.values() ?? [])]);
+    const removing = own.some(({ after }) => after !== undefined)
+      ? above.filter(({ after }) => after?.kind !== "folder")
+      : [];
+    const ids = new Set([...own, ...removing].flatMap((version) => [...version.ids]));
+    const isOverlap = own.length > 1 || removing.some((version) => own.some((one) => !isOfSameSets(one, version)));
+    if (isOverlap) found.push({ path, changeIds: [...ids] });
   }
-  const found = [...overlaps].map(([path, ids]) => ({ path: escapeUnseen(path), changeIds: [...ids] }));
-  return { overlaps: found.slice(0, MOST_NAMED), more: Math.max(0, found.length - MOST_NAMED) };
+  const named = found.slice(0, MOST_NAMED).map((each) => ({ ...each, path: escapeUnseen(each.path) }));
+  return { overlaps: named, more: found.length - named.length };
 }
 
-/** Lists a path and the folders that it is in. */
-function listPaths(path: string): readonly string[] {
-  const parts = path.split("/");
+function groupByPath(sets: readonly Pick<StoredSet, "id" | "set">[]): ReadonlyMap<string, Map<string, Version>> {
+  const byPath = new Map<string, Map<string, Version>>();
+  for (const { id, set } of sets) {
+    for (const { after, path } of set.changes) {
+      const versions = byPath.get(path) ?? new Map<string, Version>();
+      byPath.set(path, versions);
+      const key = JSON.stringify(after) ?? "";
+      const version = versions.get(key) ?? { after, ids: new Set<string>() };
+      versions.set(key, version);
+      version.ids.add(id);
+    }
+  }
+  return byPath;
+}
+
+/** Lists the folders that a path is in. */
+function listFolders(path: string): readonly string[] {
+  const parts = path.split("/").slice(0, -1);
   return parts.map((_, index) => parts.slice(0, index + 1).join("/"));
 }
 
-function clashes({ change }: Named, { change: other }: Named): boolean {
-  if (change.path !== other.path) return other.after?.kind !== "folder" && change.after !== undefined;
-  return JSON.stringify(change.after) !== JSON.stringify(other.after);
+function isOfSameSets({ ids }: Version, other: Version): boolean {
+  return ids.size === other.ids.size && [...ids].every((id) => other.ids.has(id));
 }

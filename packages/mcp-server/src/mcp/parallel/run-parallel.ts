@@ -60,15 +60,20 @@ export async function runParallel(
       return result.value;
     });
     const ids = results.flatMap(listChangeIds);
-    const overlaps = ids.length < 2 ? undefined : await findOverlaps?.(ids);
+    // The answers are worth more than what may be said of them.
+    const overlaps = ids.length < 2 ? undefined : await findOverlaps?.(ids).catch(() => undefined);
     return toParallelResult(results, overlaps);
   } finally {
     over.abort();
   }
 }
 
+// Node's longest timer.
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 function startDeadline(timeout: string): AbortSignal {
-  return AbortSignal.timeout(parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID"));
+  const limitMs = parseTimeout(timeout, 'the argument "timeout"', "INPUT_INVALID");
+  return AbortSignal.timeout(Math.min(limitMs, LONGEST_TIMER_MS));
 }
 
 function lateError(cause: BudgieError, timeout: string): BudgieError {

@@ -61,6 +61,7 @@ describe("sessions with the same directory", () => {
       copyWorktreeInclude: false,
       copyExclude: [],
       stateDir: place.stateDir,
+      transport: "stdio",
     } as const;
     const copies = openCopies(config, { env: {}, home: place.root, report: () => undefined }, changes);
     const begin = async () => {
