@@ -64,13 +64,16 @@ export function createLocalSession({ id, home, hostEnv, removeHome, standby }: L
       rejectProtectedPaths(options);
       rejectMissingProtections(options.access);
       await checkDirectory(options.directory);
-      await checkHome(home);
+      // A session that ends meanwhile loses its folder.
+      await checkHome(home).catch((error: unknown) => {
+        throw isEnded ? endedError(id) : error;
+      });
       await options.ready;
       await rejectPlanted(home, command);
       // Imported here since it loads execa, which a server that only lists its tools does not need.
       const { startLocalProcess } = await import("./turn/start-local-process.ts");
       if (options.signal?.aborted) throw new BudgieError("CANCELLED", "The turn was cancelled before it started.");
-      if (isEnded) throw new BudgieError("CANCELLED", `The session ${id} has ended. Begin a new session.`);
+      if (isEnded) throw endedError(id);
       const process = launch(startLocalProcess, command, options);
       await process.started;
       return process;
@@ -115,6 +118,10 @@ async function checkDirectory(directory: string): Promise<void> {
     "WORKSPACE_INVALID",
     `The workspace ${JSON.stringify(directory)} is not an existing directory. Pass the absolute path of one.`,
   );
+}
+
+function endedError(id: string): BudgieError {
+  return new BudgieError("CANCELLED", `The session ${id} has ended. Begin a new session.`);
 }
 
 // The system reports a missing working directory like a missing command.

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables } from "../../helpers/start-budgie.ts";
 
 describe("budgie changes bundle", () => {
-  it("brings an agent's commits home by a git that reaches nothing, and runs nothing of the host's", async () => {
+  it("brings an agent's commits home by a git in a container, and leaves the directory as it was", async () => {
     await using user = await createBudgieUser();
     const git = (...args: readonly string[]) =>
       execFileSync("git", ["-C", user.workspace, ...args], { encoding: "utf8", env: GIT_ENV });
@@ -17,6 +17,8 @@ describe("budgie changes bundle", () => {
     const hostile = "git config core.fsmonitor 'touch evil'; git config uploadpack.packObjectsHook 'touch evil'";
     const commit = "echo hello >note.txt; git add .; git -c user.name=a -c user.email=a@b commit -qm theirs";
 
+    // The copy of a later session lies over a base.
+    await ask("shell-worker", { prompt: "[[run: true]]" });
     const asked = await ask("shell-worker", { prompt: `[[run: git checkout -qb topic; ${commit}; ${hostile}]]` });
     const { copy } = asked.structuredContent as { copy: CopyReport };
     const id = copy.changes?.changeId ?? "";

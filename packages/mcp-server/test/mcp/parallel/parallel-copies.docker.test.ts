@@ -92,6 +92,12 @@ describe("sessions with the same directory", () => {
     );
     expect(await copies.collect(second.copy, second.turn)).toMatchObject({ changed: 1, added: 3, removed: 3 });
     expect(await copies.collect(third.copy, third.turn)).toBeUndefined();
+    // Nobody who prunes volumes removes what an agent wrote.
+    const written = (await listVolumes("dev.budgie.role=copy", instance)).filter((name) => name.endsWith("-upper"));
+    const docker = await testEngine();
+    for (const name of written)
+      await expect(docker.getVolume(name).remove()).rejects.toMatchObject({ statusCode: 409 });
+    expect(written).toHaveLength(2);
 
     writeFileSync(join(directory, "a.txt"), "other\n");
     const fourth = await begin();
@@ -99,6 +105,7 @@ describe("sessions with the same directory", () => {
     expect(await listBases(instance)).toHaveLength(2);
     await removeBases(instance);
     await expect(work(third, "true")).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+    await expect(copies.prepare(third.copy, third.turn)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
     await Promise.all([second, third, fourth].map(({ session }) => session.remove()));
     expect(await listVolumes(`dev.budgie.role=copy`, instance)).toEqual([]);
   });
