@@ -17,7 +17,8 @@ import { createHomeArchive } from "./container-files/create-home-archive.ts";
 import { createHomeFiles } from "./container-files/home-files.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
 import { findLoginNeed } from "./session/find-login-need.ts";
-import { createSessionCopy, offerCopy } from "./session/session-copy.ts";
+import { offerCopy } from "./session/offer-copy.ts";
+import { createSessionCopy } from "./session/session-copy.ts";
 import { createSessionServices } from "./session/session-services.ts";
 import {
   createHome,
@@ -174,7 +175,9 @@ export async function createDockerSession(
   }
 
   async function stop(): Promise<void> {
-    removed.abort(sessionEnded(id));
+    removed.abort(
+      new BudgieError("SESSION_NOT_FOUND", `The session "${id}" has ended. Leave its id out to begin a new one.`),
+    );
     // A process that is just starting would use the volumes after their removal.
     await Promise.allSettled(starting);
     await Promise.all([standby.close(), processes.stop()]);
@@ -231,7 +234,3 @@ type Asked = Pick<SandboxRequest, "command" | "options" | "services">;
 
 // A process that runs has joined its network, and mounts its volumes.
 const NOT_KNOWN = Promise.resolve(undefined);
-
-function sessionEnded(id: SessionId): BudgieError {
-  return new BudgieError("SESSION_NOT_FOUND", `The session "${id}" has ended. Leave its id out to begin a new one.`);
-}

@@ -46,7 +46,7 @@ export const isolationOptions = {
       },
     ),
     workspace: option(z.enum(WORKSPACE_MODES, '"ro", "copy" or "rw"').default("rw"), {
-      help: "how agents in a sandbox get the directory that they work in: rw, ro, or a copy of it, the default on an engine of another machine",
+      help: "how agents in a sandbox get the directory that they work in: rw, ro, or copy, a copy of it, which is the default on an engine of another machine",
       value: "<mode>",
     }),
     workspacePath: option(z.enum(["/workspace", "same"], '"/workspace" or "same"').default("/workspace"), {

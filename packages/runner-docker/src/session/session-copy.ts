@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type Docker from "dockerode";
-import { BudgieError, type Command, type RunnerSession, type SessionId, type StartOptions } from "@budgie/core";
+import { BudgieError, type Command, type SessionId, type StartOptions } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
 import type { CopyBase, FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies";
 import { DEFAULT_ACCESS, splitHidden, usesCopy } from "@budgie/core/policy";
@@ -50,23 +50,6 @@ type Signalled = { readonly signal?: AbortSignal | undefined };
 const FOLDER = "workspace";
 const FILL_LABEL = "dev.budgie.fill";
 const FILL_LIMIT_MS = 30 * 60_000;
-
-/** Returns the access to a session's copy. It throws `CONFIG_INVALID` for an engine elsewhere, unless the user said that it may get copies. */
-export function offerCopy(
-  { allowsRemoteCopy, engine: { endpoint } }: Pick<SandboxContext, "allowsRemoteCopy" | "engine">,
-  copy: WorkspaceCopy,
-): Pick<RunnerSession, "copy"> {
-  if ("socketPath" in endpoint.address || allowsRemoteCopy) return { copy: () => copy };
-  return {
-    copy() {
-      throw new BudgieError(
-        "CONFIG_INVALID",
-        `A copy of the directory would go to the engine at ${endpoint.url}. If its machine may have your files, put "allowRemoteCopy": true into ` +
-          `budgie's configuration file. If it sees this machine's files at the same paths, "workspace": "rw" needs no copy.`,
-      );
-    },
-  };
-}
 
 /** Opens a session's copy: a volume, which a container mounts that never runs. Neither exists before the first fill. */
 export function createSessionCopy(

@@ -1,6 +1,7 @@
 import { createSessionId } from "@budgie/core";
 import { expect, it } from "vitest";
-import { createSessionCopy, offerCopy, type CopyPlace } from "../../src/session/session-copy.ts";
+import { offerCopy } from "../../src/session/offer-copy.ts";
+import { createSessionCopy, type CopyPlace } from "../../src/session/session-copy.ts";
 import { createFakeEngine } from "../helpers/fake-engine.ts";
 
 it("The removal of a fill that failed leaves alone what a later fill made", async () => {
