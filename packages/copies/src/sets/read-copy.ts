@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { addAbortSignal } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import type { FoundEntry, Manifest, TreeEntry } from "@budgie/core/copies";
@@ -154,8 +155,11 @@ async function readFile(
   if (content === undefined) return unread;
   const room = Math.min(bounds.fileBytes, left.bytes);
   if (size > room) return hashOnly(unread, content, base);
-  const staged = await objects.stage(content, room);
+  const held = await holdSmall(content, size, base);
   // More than it said that it has.
+  if (held === undefined) return unread;
+  if ("digest" in held && isSameFile({ ...unread, digest: held.digest }, base)) return undefined;
+  const staged = await objects.stage(held.pieces, room);
   if (staged === undefined) return unread;
   const side = { ...unread, size: staged.size, digest: staged.digest, kept: true };
   if (isSameFile(side, base)) {
@@ -166,6 +170,31 @@ async function readFile(
   left.bytes -= staged.size;
   return side;
 }
+
+type Held = { readonly pieces: Iterable<Buffer> | AsyncIterable<Uint8Array>; readonly digest?: string };
+
+/**
+ * Hashes a small file of the base's size before anything is written, since most files are as they were; others stay unread. Resolves to
+ * `undefined` for one that has more than it said.
+ */
+async function holdSmall(
+  content: AsyncIterable<Uint8Array>,
+  size: number,
+  base: TreeEntry | undefined,
+): Promise<Held | undefined> {
+  if (size > SMALL_BYTES || base?.kind !== "file" || base.size !== size) return { pieces: content };
+  const pieces: Buffer[] = [];
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for await (const piece of content) {
+    if ((bytes += piece.length) > size) return undefined;
+    hash.update(piece);
+    pieces.push(Buffer.from(piece));
+  }
+  return { pieces, digest: hash.digest("hex") };
+}
+
+const SMALL_BYTES = 1024 ** 2;
 
 /** Hashes a file that is not kept. Only one of the base's size can be the base's. */
 async function hashOnly(

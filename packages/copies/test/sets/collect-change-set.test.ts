@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { FoundEntry } from "@budgie/core/copies";
+import { collectChangeSet } from "../../src/sets/collect-change-set.ts";
 import { createWorld, readTree, SESSION, writeFiles, type World } from "../helpers/create-world.ts";
 
 const FILES = { "a.txt": "one\n", "b/c.txt": "two\n" };
@@ -39,6 +40,20 @@ describe("a collected set", () => {
 
     expect(set.changes.map(({ path: each }) => each)).toEqual(["a.txt", "b/c.txt"]);
     expect(set.changes[1]?.after).toMatchObject({ executable: true });
+  });
+
+  it("writes nothing of small files that are as they were", async () => {
+    const world = createWorld(FILES);
+    writeFiles(world.copy, { "a.txt": "ONE\n" });
+    const { objects } = world.sets;
+    let staged = 0;
+    const counting: typeof objects = { ...objects, stage: (...given) => (staged++, objects.stage(...given)) };
+
+    const asked = { base: world.base, copy: readTree(world.copy), sessionId: SESSION, agent: "a" };
+    await collectChangeSet({ ...asked, objects: counting, directory: world.directory });
+
+    // The copy's content and the directory's of the one that changed.
+    expect(staged).toBe(2);
   });
 
   it("has the same id for the same changes, and another one for others", async () => {
