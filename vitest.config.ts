@@ -30,6 +30,8 @@ const promises = [
   "packages/runner-docker/test/**/{bind-mounts,confirm-mounts,disk,egress,hostile-repository,login,planted-home}.docker.test.ts",
   // Its server takes no user without a name, as whom the other tests run.
   "packages/runner-docker/test/ssh/ssh-engine.docker.test.ts",
+  // Starts an engine of its own, as only root can.
+  "packages/mcp-server/test/remote-copies.docker.test.ts",
   "packages/runner-docker/test/**/{exit-marker,lost-volumes,read-home-file,resume,session-container}.docker.test.ts",
   // The stand-in agent, on which the other tests rely.
   "packages/testkit/test/install-kiro-cli.docker.test.ts",
