@@ -6,7 +6,7 @@ import type { CopyReport } from "@budgie/core/errors";
 import { describe, expect, it } from "vitest";
 import { createBudgieUser, toText, type BudgieUser } from "../../cli/test/helpers/start-budgie.ts";
 
-/** What a hostile agent leaves behind, in the directory that it works on. */
+/** The things that a hostile agent leaves behind, in the directory that it works on. */
 const ATTACK = [
   "echo stolen >a.txt",
   "ln -s ../outside/secret.txt link; ln -sfn / root",

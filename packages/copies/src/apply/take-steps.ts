@@ -31,7 +31,7 @@ export async function takeSteps(applying: Applying): Promise<void> {
     if ("before" in step && step.before !== undefined) await verifyOld(applying, { number, step, before: step.before });
   });
   await onStep("sync");
-  // What was moved aside is in the stage alone until the end.
+  // A file that was moved aside is in the stage alone until the end.
   await syncFolder(applying.stage);
   const folders = new Map(steps.map(({ path }) => [path.slice(0, Math.max(path.lastIndexOf("/"), 0)), path]));
   for (const path of folders.values()) {

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { addAbortSignal } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import type { FoundEntry, Manifest, TreeEntry } from "@budgie/core/copies";
@@ -171,7 +170,7 @@ async function readFile(
   return side;
 }
 
-type Held = { readonly pieces: Iterable<Buffer> | AsyncIterable<Uint8Array>; readonly digest?: string };
+type Held = { readonly pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>; readonly digest?: string };
 
 /**
  * Hashes a small file of the base's size before anything is written, since most files are as they were; others stay unread. Resolves to
@@ -183,15 +182,10 @@ async function holdSmall(
   base: TreeEntry | undefined,
 ): Promise<Held | undefined> {
   if (size > SMALL_BYTES || base?.kind !== "file" || base.size !== size) return { pieces: content };
-  const pieces: Buffer[] = [];
-  const hash = createHash("sha256");
-  let bytes = 0;
-  for await (const piece of content) {
-    if ((bytes += piece.length) > size) return undefined;
-    hash.update(piece);
-    pieces.push(Buffer.from(piece));
-  }
-  return { pieces, digest: hash.digest("hex") };
+  const pieces: Uint8Array[] = [];
+  const digest = await hashContent(content, size, (piece) => void pieces.push(piece));
+  if (pieces.reduce((bytes, { length }) => bytes + length, 0) > size) return undefined;
+  return { pieces, ...(digest === undefined ? {} : { digest }) };
 }
 
 const SMALL_BYTES = 1024 ** 2;

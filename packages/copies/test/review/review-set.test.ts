@@ -29,7 +29,7 @@ describe("a review of a set", () => {
     const world = createWorld(FILES);
     writeFiles(world.copy, { "a.txt": "ONE\n", "new\u202e.txt": "new\n" });
     const stored = await world.collect();
-    // Of the same size, so that only its content tells.
+    // It has the same size, so that only its content tells.
     writeFiles(world.directory, { "a.txt": "mee\n", "new\u202e.txt": "mine\n" });
     rmSync(join(world.directory, "b/c.txt"));
     chmodSync(join(world.directory, "b/d.txt"), 0o755);

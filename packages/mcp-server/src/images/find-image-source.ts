@@ -102,7 +102,7 @@ function noFile(name: string) {
 
 function judge(dockerfile: string, args: Found["args"]) {
   const refused = judgeDockerfile(dockerfile);
-  // Of one that reads differently than it looks, the bases are not known.
+  // The bases are not known of one that reads differently than it looks.
   return refused.length > 0 ? { names: [], refused } : listBases(dockerfile, args);
 }
 
