@@ -42,9 +42,7 @@ export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOpti
     const make = async (probe: Probe) => (isMissing ? untried(NO_ENGINE) : attempt(lab, probe));
     const together =
       sharesTurn && !isMissing
-        ? await limit(async () =>
-            options.signal?.aborted ? new Map() : attemptTogether(lab, probes).catch(() => new Map()),
-          )
+        ? await limit(async () => (options.signal?.aborted ? new Map() : attemptTogether(lab, probes)))
         : new Map<string, Verdict>();
     const made = probes.map(async (probe) => ({
       name: probe.name,
@@ -60,18 +58,27 @@ export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOpti
   return results;
 }
 
-/** Runs one probe. Resolves to `untried` if it fails or gives no verdict within 240 s. */
+/**
+ * Runs one probe, and once more if its attempt fails, which says nothing about the claim. Resolves to `untried` if it fails again or gives no
+ * verdict within 240 s.
+ */
 export async function attempt(lab: Lab, probe: Probe): Promise<Verdict> {
+  let isOver = false;
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<Verdict>((resolve) => {
     const detail = `no verdict within ${PROBE_LIMIT_MS / 1000} s`;
     timer = setTimeout(() => resolve({ outcome: "untried", detail }), PROBE_LIMIT_MS);
   });
+  const again = (error: unknown): Promise<Verdict> => {
+    if (isOver) throw error;
+    return probe.attempt(lab);
+  };
   try {
-    return await Promise.race([probe.attempt(lab), limit]);
+    return await Promise.race([probe.attempt(lab).catch(again), limit]);
   } catch (error) {
     return { outcome: "untried", detail: error instanceof Error ? error.message : String(error) };
   } finally {
+    isOver = true;
     clearTimeout(timer);
   }
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { createRunTurn, type Agent, type Runner, type RunTurn } from "@budgie/core";
+import { BudgieError, createRunTurn, type Agent, type Runner, type RunTurn } from "@budgie/core";
 import type { AgentHook } from "@budgie/core/agents";
 import {
   KIRO_HIDDEN_PATHS,
@@ -80,5 +80,10 @@ const runShell: Protocol = async ({ directory, prompt, session, signal }) => {
   const command = { argv: ["/bin/sh", "-c", prompt] as const, env: {}, projections: [], hidden: KIRO_HIDDEN_PATHS };
   const child = await session.start(command, { directory, input: "", signal });
   const [stdout, stderr, exit] = await Promise.all([text(child.stdout), text(child.stderr), child.exit]);
-  return { response: stdout + stderr, file: undefined, exit, denied: [], warnings: [] };
+  const response = stdout + stderr;
+  // A shell that failed before it printed anything attacked nothing.
+  if (response === "" && exit.exitCode !== 0) {
+    throw new BudgieError("AGENT_CRASHED", `The agent failed: ${exit.reason ?? exit.signal ?? exit.exitCode}.`);
+  }
+  return { response, file: undefined, exit, denied: [], warnings: [] };
 };

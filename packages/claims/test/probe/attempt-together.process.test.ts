@@ -29,3 +29,9 @@ it("one turn runs the programs of probes, and those without a verdict are left f
     ["get through", { outcome: "got-through", detail: "$5" }],
   ]);
 });
+
+it("a turn that fails leaves all probes for turns of their own", async () => {
+  const run: Lab["run"] = () => Promise.reject(new Error("the engine went away"));
+
+  expect(await attemptTogether({ run } as Lab, [inSandbox("end", "held")])).toEqual(new Map());
+});

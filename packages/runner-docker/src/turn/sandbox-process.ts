@@ -70,6 +70,7 @@ export function createSandboxProcess(
   const exit = ended.then(async (end): Promise<Exit> => {
     // The exit of a stopped turn is reported once its container is removed.
     await stopping;
+    if (stopped === undefined && end.exitCode === 0 && outputs[0].isCutOff()) throw cutOffError();
     return toExit({ ...end, stopped });
   });
   exit.catch(() => undefined);
@@ -131,6 +132,14 @@ export function createSandboxProcess(
     lastDisk,
     stop,
   };
+}
+
+/** Creates the error of a turn that ended well, but not all of whose output came: Docker drops what it did not pass on within 2 s of the end. */
+function cutOffError(): BudgieError {
+  return new BudgieError(
+    "AGENT_CRASHED",
+    "The engine cut off the agent's output, so its answer is incomplete. Ask again.",
+  );
 }
 
 type End = { readonly exitCode: number; readonly oomKilled: boolean };

@@ -44,6 +44,19 @@ describe("createSandboxProcess", () => {
     expect(await process.exit).toMatchObject({ exitCode: undefined, signal: "SIGKILL" });
     await process.gone;
   });
+
+  it("rejects a success whose output the engine cut off", async () => {
+    const inspected = [{ status: 200, body: { State: { ...EXITED, ExitCode: 0 } } }, MISSING];
+    await using engine = await createFakeEngine({ "GET /containers/c1/json": inspected, ...REMOVED });
+    const process = createProcess(engine, new PassThrough().end());
+    process.stdout.resume();
+
+    await expect(process.exit).rejects.toMatchObject({
+      code: "AGENT_CRASHED",
+      message: "The engine cut off the agent's output, so its answer is incomplete. Ask again.",
+    });
+    await process.gone;
+  });
 });
 
 function createProcess(engine: FakeEngine, socket: PassThrough): SandboxProcess {

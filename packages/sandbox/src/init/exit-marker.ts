@@ -15,6 +15,8 @@ export type Output = {
   readonly exitMarker: Promise<ExitMarker>;
   /** Ends the stream for its reader while the connection is still open */
   end(): void;
+  /** Returns true once the stream has ended without an exit marker. */
+  isCutOff(): boolean;
 };
 
 // The longest exit code, number and newline.
@@ -28,6 +30,7 @@ export function createOutput(token: string): Output {
   const exitMarker = new Promise<ExitMarker>((resolve) => void (resolveMarker = resolve));
   let held: Buffer = Buffer.alloc(0);
   let hasMarker = false;
+  let isOver = false;
   const stream = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       // Processes that still write after the marker are about to be killed.
@@ -39,9 +42,12 @@ export function createOutput(token: string): Output {
       held = hasMarker ? Buffer.alloc(0) : all.subarray(at);
       done(null, all.subarray(0, at));
     },
-    flush: (done) => done(null, held),
+    flush(done) {
+      isOver = true;
+      done(null, held);
+    },
   });
-  return { stream, exitMarker, end: () => void stream.push(null) };
+  return { stream, exitMarker, end: () => void stream.push(null), isCutOff: () => isOver && !hasMarker };
 }
 
 type Found = { readonly at: number; readonly marker: ExitMarker | undefined };

@@ -47,6 +47,19 @@ describe("an output with an exit marker", () => {
     expect(await output.exitMarker).toEqual(word);
   });
 
+  it.each([
+    { what: "goes on", said: `before\0${TOKEN}`, ends: false, isCutOff: false },
+    { what: "has the marker", said: `before${WORD}`, ends: true, isCutOff: false },
+    { what: "has nothing more", said: `before\0${TOKEN}`, ends: true, isCutOff: true },
+  ])("is cut off ($isCutOff) if it $what", ({ said, ends, isCutOff }) => {
+    const output = createOutput(TOKEN);
+    say(output, said);
+
+    if (ends) output.stream.end();
+
+    expect(output.isCutOff()).toBe(isCutOff);
+  });
+
   it("ends for the reader while the connection is open, and drops later data", async () => {
     const output = createOutput(TOKEN);
     const reading = text(output.stream);
