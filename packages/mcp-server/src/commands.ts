@@ -23,15 +23,6 @@ export { loadTools } from "./agents/load-tools.ts";
 export { judgeBell } from "./bell/judge-bell.ts";
 export { findMissingVariables, findPolicy, findProvided, findWorkspace } from "./config/settings.ts";
 export { forgetRemoved } from "./garbage/sweep-garbage.ts";
-export { findImageSource, type ImageSource } from "./images/find-image-source.ts";
-export {
-  readImageApprovals,
-  removeImageApproval,
-  storeImageApproval,
-  type ImageApproval,
-} from "./images/image-approval.ts";
-export { judgeImageSource, type ImageState } from "./images/judge-image-source.ts";
-export { readInputs, type InputFile } from "./images/read-inputs.ts";
 export { runAnswer, type LiveRun, type RunRequest } from "./live/run-request.ts";
 export { toAgentsResult } from "./mcp/calls/to-agents-result.ts";
 export { formatRemedy, remarkFailed, formatRefused } from "./mcp/calls/format-refused.ts";

@@ -22,6 +22,8 @@ const OF_PROGRAMS = {
   "runner-docker/src/image/find-agent-program.ts": ["--tag"],
   "runner-docker/src/maintenance/pack-commits.ts": ["--all", "--ignore-missing", "--not", "--quiet"],
   "runner-docker/src/ssh/to-ssh-command.ts": ["--host"],
+  // of a Dockerfile's COPY
+  "sandbox/src/images/list-bases.ts": ["--from"],
   "sandbox/src/login/copy-session-database.ts": ["--max-old-space-size", "--no-warnings"],
   "sandbox/src/proc/measure-folder.ts": ["--exclude"],
   "store/src/database/sqlite.ts": ["--ignore-scripts", "--include", "--prefix"],

@@ -9,6 +9,6 @@ export { parseJson, parseJsonc } from "./parse-json.ts";
 export { escapeForTerminal } from "./escape-for-terminal.ts";
 export { checkFilesBy, checkRead, readPlainFile, readUnchecked } from "./read-plain-file.ts";
 export { removeTerminalSequences } from "./remove-terminal-sequences.ts";
-export { replaceFile } from "./replace-file.ts";
+export { replaceFile, writeStateFile } from "./replace-file.ts";
 export { sanitizeText } from "./sanitize-text.ts";
 export { truncateText, formatCount } from "./truncate-text.ts";

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { escapeForTerminal } from "@budgie/core/text";
 import { EXIT, type Host } from "@budgie/mcp-server";
-import { readImageApprovals, storeImageApproval, type ImageSource } from "@budgie/mcp-server/commands";
+import { readImageApprovals, storeImageApproval, type ImageSource } from "@budgie/sandbox/images";
 import type { Config } from "../../config/config.ts";
 import { isYes, refuseWithoutPerson } from "../../process/refuse-without-person.ts";
 import { findProject, requireSource } from "./find-project.ts";

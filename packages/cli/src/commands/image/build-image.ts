@@ -1,7 +1,7 @@
 import { BudgieError } from "@budgie/core";
 import { escapeForTerminal, readPlainFile } from "@budgie/core/text";
 import { EXIT, type Host } from "@budgie/mcp-server";
-import { readImageApprovals, storeImageApproval, type ImageSource } from "@budgie/mcp-server/commands";
+import { readImageApprovals, storeImageApproval, type ImageSource } from "@budgie/sandbox/images";
 import type { Config } from "../../config/config.ts";
 import { createBuildProgress } from "../../terminal/build-progress.ts";
 import { findBuildHint } from "../find-build-hint.ts";

@@ -1,6 +1,6 @@
 import { escapeForTerminal } from "@budgie/core/text";
 import { EXIT, type Host } from "@budgie/mcp-server";
-import { removeImageApproval } from "@budgie/mcp-server/commands";
+import { removeImageApproval } from "@budgie/sandbox/images";
 import type { Config } from "../../config/config.ts";
 import { findProject } from "./find-project.ts";
 

@@ -1,14 +1,14 @@
 import { realpathSync, statSync } from "node:fs";
 import { BudgieError } from "@budgie/core";
 import { resolvePath, type Host } from "@budgie/mcp-server";
+import { findWorkspace } from "@budgie/mcp-server/commands";
 import {
   findImageSource,
-  findWorkspace,
   judgeImageSource,
   readImageApprovals,
   type ImageSource,
   type ImageState,
-} from "@budgie/mcp-server/commands";
+} from "@budgie/sandbox/images";
 import type { Config } from "../../config/config.ts";
 
 /** A directory, and what decides on the image of sandboxes there. */

@@ -1,6 +1,6 @@
 import { parse as parseToml } from "smol-toml";
 import { parseJson } from "@budgie/core/text";
-import { readInputs } from "@budgie/mcp-server/commands";
+import { readInputs } from "@budgie/sandbox/images";
 
 /** A tool that a project's files ask for. */
 export type Tool = {

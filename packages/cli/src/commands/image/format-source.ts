@@ -1,4 +1,4 @@
-import type { ImageSource } from "@budgie/mcp-server/commands";
+import type { ImageSource } from "@budgie/sandbox/images";
 
 const MOST_NAMES = 20;
 

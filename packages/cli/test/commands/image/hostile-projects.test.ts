@@ -5,7 +5,7 @@ import {
   BESIDE_DEVCONTAINER,
   HOSTILE_DEVCONTAINERS,
   HOSTILE_DOCKERFILES,
-} from "../../../../mcp-server/test/images/hostile-projects.ts";
+} from "../../../../sandbox/test/images/hostile-projects.ts";
 import { createFakeEngine, WHOLE_ENGINE, type FakeEngine } from "../../../../runner-docker/test/helpers/fake-engine.ts";
 import { createProject } from "./create-project.ts";
 

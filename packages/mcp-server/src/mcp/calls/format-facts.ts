@@ -1,6 +1,6 @@
 import type { BudgieError, EgressReport, FailureReport, Reply } from "@budgie/core";
 import { formatFailedSummary, formatSummary } from "@budgie/core/runs";
-import { NO_IMAGE } from "../../images/judge-image-source.ts";
+import { NO_IMAGE } from "@budgie/sandbox/images";
 import { shorten } from "../tools/fit-description.ts";
 import { formatNames, remarkCopy } from "./remark-copy.ts";
 import { formatRemedy, remarkFailed, formatRefused } from "./format-refused.ts";

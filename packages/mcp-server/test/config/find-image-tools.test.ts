@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Agent } from "@budgie/core";
-import { findImageTools } from "../../src/images/find-image-tools.ts";
+import { findImageTools } from "../../src/config/find-image-tools.ts";
 
 it("the tools of agents' own images are asked for once each, and none without a sandbox", async () => {
   const agent = (image?: string) => ({ program: { image } }) as unknown as Agent;

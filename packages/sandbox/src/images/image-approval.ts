@@ -1,8 +1,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { parseJson, readUnchecked } from "@budgie/core/text";
-import { writeStateFile } from "../config/write-state-file.ts";
+import { parseJson, readUnchecked, writeStateFile } from "@budgie/core/text";
 
 /** The image that a directory asked for when a person at a terminal allowed it. */
 export type ImageApproval = z.infer<typeof approvalSchema>;

@@ -1,9 +1,9 @@
 import { BudgieError } from "@budgie/core";
 import type { ProjectImageReport } from "@budgie/core/errors";
 import type { Provided } from "@budgie/core/turn";
-import type { ServerConfig } from "../config/server-config.ts";
-import { findWorkspace } from "../config/settings.ts";
-import { chooseImage } from "./choose-image.ts";
+import { chooseImage } from "@budgie/sandbox/images";
+import type { ServerConfig } from "./server-config.ts";
+import { findWorkspace } from "./settings.ts";
 
 type Config = Pick<ServerConfig, "isShortProjectLogin" | "sandbox" | "stateDir" | "workspaces">;
 

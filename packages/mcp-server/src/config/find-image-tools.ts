@@ -1,5 +1,5 @@
 import type { Runner } from "@budgie/core";
-import type { ServerConfig } from "../config/server-config.ts";
+import type { ServerConfig } from "./server-config.ts";
 
 type ImageTools = Pick<ServerConfig, "imageTools" | "toolsOfImages">;
 

@@ -2,10 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { findImageSource } from "../../src/images/find-image-source.ts";
-import { removeImageApproval, storeImageApproval } from "../../src/images/image-approval.ts";
-import { provideImage } from "../../src/images/provide-image.ts";
-import { createProject } from "./create-project.ts";
+import { findImageSource, removeImageApproval, storeImageApproval } from "@budgie/sandbox/images";
+import { provideImage } from "../../src/config/provide-image.ts";
+import { createProject } from "../../../sandbox/test/images/create-project.ts";
 
 const ID = `sha256:${"a".repeat(64)}`;
 
