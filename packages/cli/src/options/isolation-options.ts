@@ -21,6 +21,10 @@ export const isolationOptions = {
       help: "tell agents with each prompt what they can do in their sandbox",
       visibility: "file",
     }),
+    commitTrailer: option(SWITCH.default(false), {
+      help: "have agents' commits name the agent and the run",
+      visibility: "file",
+    }),
     credentials: option(
       z
         .enum(["full", "access-token", "api-key", "none"], '"full", "access-token", "api-key" or "none"')

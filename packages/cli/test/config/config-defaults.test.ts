@@ -48,6 +48,7 @@ it("parseConfig has the first budgie's defaults", () => {
     retry: "safe",
     sandbox: false,
     sandboxBriefing: true,
+    commitTrailer: false,
     sandboxImage: "budgie-sandbox:latest",
     credentials: "full",
     protectExecutablePaths: false,

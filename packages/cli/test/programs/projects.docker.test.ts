@@ -121,12 +121,15 @@ describe("an agent runs a project's tests in an image without budgie's programs,
   it("of Go, in a worktree that shows one folder of a repository, whose commit leaves the rest", async () => {
     const directory = createWorktree("sum", { ...GO, "other/kept": "kept" });
     git(directory, "sparse-checkout", "set", "--no-cone", "/*", "!/other/");
-    const said = await work(directory, "go test ./...", { env: { CGO_ENABLED: "0" } });
+    const said = await work(directory, "go test ./...", { config: { commitTrailer: true }, env: { CGO_ENABLED: "0" } });
 
     expect(said).toMatch(/^ok\s+example.com\/sum\s[^]*\npassed$/);
     expectCommit(directory);
     expect(existsSync(join(directory, "other"))).toBe(false);
     expect(git(directory, "show", "HEAD:other/kept")).toBe("kept");
+    expect(git(directory, "log", "-1", "--format=%(trailers)")).toMatch(
+      /^Budgie-Agent: shell-worker\nBudgie-Run: [\da-f-]{36}\n/,
+    );
   });
 
   it("with a PostgreSQL beside it, as the documentation has it", async () => {

@@ -45,6 +45,8 @@ export type Provided = {
   readonly credentials?: string | undefined;
   /** True if its processes get only the part of a login that ends by itself; default false */
   readonly isShortLogin?: boolean | undefined;
+  /** The path on the host of a folder of git hooks, which name the run in commits: no process outlasts its turn; default none */
+  readonly commitHooks?: string | undefined;
 };
 
 /** The limits on what turns use. */
@@ -73,7 +75,7 @@ export type TurnDependencies = {
   /** Default {@link OUTERMOST} */
   readonly nesting?: Nesting;
   /** Returns what the user's settings give an agent in a directory, or throws a `BudgieError`; default nothing */
-  readonly providedFor?: (agent: Agent, directory: string) => Provided;
+  readonly providedFor?: (agent: Agent, directory: string, runId: string) => Provided;
   /** Default: a store for this process only */
   readonly sessions?: SessionStore;
   /** Default `safe` */

@@ -44,6 +44,8 @@ export type ServerConfig = NamingOptions &
     readonly toolsOfImages?: ReadonlyMap<string, readonly string[]> | undefined;
     /** True if agents are told what they can do in their sandbox */
     readonly sandboxBriefing: boolean;
+    /** True if commits of agents name agent and run */
+    readonly commitTrailer: boolean;
     readonly runtime?: string | undefined;
     readonly credentials: Credentials;
     readonly acceptWeaker: NonNullable<DockerRunnerOptions["acceptWeaker"]>;

@@ -28,6 +28,7 @@ import { loadTools } from "../agents/load-tools.ts";
 import { refuseGuardedMounts } from "../config/refuse-guarded-mounts.ts";
 import { findPolicy, findProvided, findWorkspace, listBudgets } from "../config/settings.ts";
 import type { ServerConfig } from "../config/server-config.ts";
+import { addCommitTrailer } from "../process/add-commit-trailer.ts";
 import { readGitIdentity } from "../process/read-git-identity.ts";
 import { createBell, type Bell } from "../bell/create-bell.ts";
 import { ringBell } from "../bell/ring-bell.ts";
@@ -122,10 +123,11 @@ export async function createTurns(options: Options): Promise<Turns> {
     agents: catalog.agents,
     runner,
     nesting,
-    providedFor(agent, directory) {
+    providedFor(agent, directory, runId) {
       const provided = findProvided(config, { agent, workspace: findWorkspace(config, directory), env: host.env });
-      const { credentials } = config;
-      return provideImage({ ...provided, credentials, env: { ...identity, ...provided.env } }, directory, config);
+      const env = { ...identity, ...provided.env };
+      const commits = config.commitTrailer ? addCommitTrailer(stateDir, { agent: agent.name, env, runId }) : { env };
+      return provideImage({ ...provided, credentials: config.credentials, ...commits }, directory, config);
     },
     retry: config.retry,
     briefs: config.sandboxBriefing,

@@ -23,8 +23,9 @@ describe("an agent between two turns of its session", () => {
     ]);
   });
 
-  it("is not kept without an idle time, or with protected paths", async () => {
-    for (const options of [{ isWarm: false }, { dependencies: { protectExecutablePaths: true } }]) {
+  it("is not kept without an idle time, or with protected paths, or with variables that name the run", async () => {
+    const given = [{ protectExecutablePaths: true }, { providedFor: () => ({ env: {}, commitHooks: "/hooks" }) }];
+    for (const options of [{ isWarm: false }, ...given.map((dependencies) => ({ dependencies }))]) {
       const { agent, ask } = create(options);
       await ask();
       expect(agent.processes[0]?.hasEnded()).toBe(true);

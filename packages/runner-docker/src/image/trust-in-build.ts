@@ -1,16 +1,17 @@
 import { readFileSync } from "node:fs";
 import { rootCertificates } from "node:tls";
-import { CA_ENV } from "@budgie/sandbox/profile";
+import { buildJavaTrustStore, CA_ENV, JAVA_TRUST } from "@budgie/sandbox/profile";
 
 /** The additions to a build whose steps trust more certificates. */
 export type BuildTrust = {
-  /** Texts of files to send, by their paths in the build context */
-  readonly files: Readonly<Record<string, string>>;
+  /** The contents of files to send, by their paths in the build context */
+  readonly files: Readonly<Record<string, string | Buffer>>;
   readonly buildArgs: Readonly<Record<string, string>>;
 };
 
 const PEM = "ca.pem";
 const APT = "ca.apt.conf";
+const JAVA = "ca.p12";
 // Dockerfile.sandbox copies `docker/` to this folder.
 const TARGET = "/context";
 
@@ -25,16 +26,12 @@ export function trustInProject(
   key: string,
 ): BuildTrust & { readonly dockerfile: string } {
   const folder = `budgie-${key}`;
-  const paths = { [PEM]: `${PROJECT_TARGET}/${PEM}`, [APT]: `${PROJECT_TARGET}/${APT}` };
-  const variables = [...Object.keys(CA_ENV).map((name) => [name, PEM] as const), ["APT_CONFIG", APT] as const];
-  const added = [`COPY ${folder}/ ${PROJECT_TARGET}/`, ...variables.map(([name]) => `ARG ${name}`)];
+  const buildArgs = buildVariables(PROJECT_TARGET);
+  const added = [`COPY ${folder}/ ${PROJECT_TARGET}/`, ...Object.keys(buildArgs).map((name) => `ARG ${name}`)];
   return {
     dockerfile: addAfterFrom(dockerfile, added),
-    files: {
-      [`${folder}/${PEM}`]: `${[certificates.trim(), ...rootCertificates].join("\n")}\n`,
-      [`${folder}/${APT}`]: `Acquire::https::CAInfo "${paths[PEM]}";\n`,
-    },
-    buildArgs: Object.fromEntries(variables.map(([name, file]) => [name, paths[file]])),
+    files: buildFiles(certificates, { folder, target: PROJECT_TARGET }),
+    buildArgs,
   };
 }
 
@@ -64,13 +61,34 @@ export function trustInBuild(certificates: string, dockerfile: string): BuildTru
       .split("\n")
       .map((line) => line.trim()),
   );
-  const named = [...Object.keys(CA_ENV).map((name) => [name, PEM] as const), ["APT_CONFIG", APT] as const];
-  const taken = named.filter(([name]) => lines.has(`ARG ${name}`));
+  const taken = Object.entries(buildVariables(TARGET)).filter(([name]) => lines.has(`ARG ${name}`));
   return {
-    files: {
-      [`docker/${PEM}`]: `${[certificates.trim(), ...rootCertificates].join("\n")}\n`,
-      [`docker/${APT}`]: `Acquire::https::CAInfo "${TARGET}/${PEM}";\n`,
-    },
-    buildArgs: Object.fromEntries(taken.map(([name, file]) => [name, `${TARGET}/${file}`])),
+    files: buildFiles(certificates, { folder: "docker", target: TARGET }),
+    buildArgs: Object.fromEntries(taken),
+  };
+}
+
+/** Returns the variables that name the files in a folder of the build's containers. */
+function buildVariables(target: string): Readonly<Record<string, string>> {
+  return {
+    ...Object.fromEntries(Object.keys(CA_ENV).map((name) => [name, `${target}/${PEM}`])),
+    APT_CONFIG: `${target}/${APT}`,
+    JAVA_TOOL_OPTIONS: `${JAVA_TRUST}${target}/${JAVA}`,
+  };
+}
+
+type Folders = {
+  /** The folder of the build context */
+  readonly folder: string;
+  /** The folder of the build's containers that becomes a copy of it */
+  readonly target: string;
+};
+
+function buildFiles(certificates: string, { folder, target }: Folders): BuildTrust["files"] {
+  const pem = `${[certificates.trim(), ...rootCertificates].join("\n")}\n`;
+  return {
+    [`${folder}/${PEM}`]: pem,
+    [`${folder}/${APT}`]: `Acquire::https::CAInfo "${target}/${PEM}";\n`,
+    [`${folder}/${JAVA}`]: buildJavaTrustStore(pem),
   };
 }

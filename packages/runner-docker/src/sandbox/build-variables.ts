@@ -1,4 +1,4 @@
-import { CA_ENV, JAVA_TRUST, PROXY_ENV, SANDBOX, type SandboxUser } from "@budgie/sandbox/profile";
+import { CA_ENV, JAVA_TRUST, JAVA_TRUST_STORE, PROXY_ENV, SANDBOX, type SandboxUser } from "@budgie/sandbox/profile";
 
 /** The parts of a sandbox that its variables depend on. */
 type VariablesOf = {
@@ -27,7 +27,9 @@ export function buildVariables(of: VariablesOf): Record<string, string> {
   };
   const proxy = buildProxy(of);
   const certificates = caFile === undefined ? {} : CA_ENV;
-  const java = [proxy["JAVA_TOOL_OPTIONS"] ?? [], caFile === undefined ? [] : JAVA_TRUST].flat().join(" ");
+  const java = [proxy["JAVA_TOOL_OPTIONS"] ?? [], caFile === undefined ? [] : JAVA_TRUST + JAVA_TRUST_STORE]
+    .flat()
+    .join(" ");
   const options = java === "" ? {} : { JAVA_TOOL_OPTIONS: java };
   return { ...own, ...variables, ...proxy, ...certificates, ...options };
 }

@@ -1,3 +1,5 @@
+import { X509Certificate } from "node:crypto";
+import { rootCertificates } from "node:tls";
 import { expect, it } from "vitest";
 import { trustInProject } from "../../src/image/trust-in-build.ts";
 
@@ -25,8 +27,11 @@ it("each stage of a project's Dockerfile gets a copy of the certificates, and ar
     NODE_EXTRA_CA_CERTS: "/etc/budgie-build/ca.pem",
     PIP_CERT: "/etc/budgie-build/ca.pem",
     APT_CONFIG: "/etc/budgie-build/ca.apt.conf",
+    JAVA_TOOL_OPTIONS: expect.stringContaining("trustStore=/etc/budgie-build/ca.p12"),
   });
-  expect(Object.keys(files)).toEqual(["budgie-k1/ca.pem", "budgie-k1/ca.apt.conf"]);
+  expect(Object.keys(files)).toEqual(["budgie-k1/ca.pem", "budgie-k1/ca.apt.conf", "budgie-k1/ca.p12"]);
   // A build may reach any host, so the public authorities stay trusted.
   expect(files["budgie-k1/ca.pem"]).toMatch(/^PEM OF CORP\n-----BEGIN CERTIFICATE-----\n/);
+  const { raw } = new X509Certificate(rootCertificates[0] ?? "");
+  expect(Buffer.from(files["budgie-k1/ca.p12"] ?? "").includes(raw)).toBe(true);
 });

@@ -158,7 +158,7 @@ describe("toSandboxContainer, of a turn that joins a session container", () => {
   it("names the user's certificates on every network", () => {
     const all = added(toSandboxContainer({ ...turn, caFile: "/host/ca.pem" }));
     const java =
-      "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStore=/etc/budgie/ca.p12 -Djavax.net.ssl.trustStoreType=PKCS12";
+      "JAVA_TOOL_OPTIONS=-Djavax.net.ssl.trustStoreType=PKCS12 -Djavax.net.ssl.trustStore=/etc/budgie/ca.p12";
     const names = all.filter((line) => line !== java).map((line) => line.split("="));
 
     expect(all).toContain(java);

@@ -1,5 +1,3 @@
-import { JAVA_TRUST_STORE } from "./java-trust-store.ts";
-
 /** The folder of proxy sockets in a container. */
 export const SOCKETS_TARGET = "/run/budgie";
 
@@ -55,5 +53,5 @@ export const CA_ENV: Readonly<Record<string, string>> = Object.fromEntries(
   ].map((name) => [name, CA_FILE]),
 );
 
-/** The options that have Java trust the user's certificates in place of its own. */
-export const JAVA_TRUST = `-Djavax.net.ssl.trustStore=${JAVA_TRUST_STORE} -Djavax.net.ssl.trustStoreType=PKCS12`;
+/** The options that have Java trust a file's certificates in place of its own, without the file's path at their end. */
+export const JAVA_TRUST = "-Djavax.net.ssl.trustStoreType=PKCS12 -Djavax.net.ssl.trustStore=";

@@ -15,7 +15,7 @@ export function askAgent(settings: Settings): Step {
   return async (turn) => {
     const { events, offered, request, session, shown, signal } = turn;
     const { agent, directory, policy } = request;
-    const provided = settings.providedFor(agent, directory);
+    const provided = settings.providedFor(agent, directory, turn.id);
     const { runner } = turn.route;
     // No process waits for it.
     if (runner.isolation === "remote") await Promise.all(turn.ready);
@@ -57,9 +57,10 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
   const { provided } = settings;
   const { agent, directory, policy } = turn.request;
   const { egress, limits, workspace } = policy;
-  const { cache, isShortLogin, mounts = [], project, services, withheld = [] } = provided;
+  const { cache, commitHooks, isShortLogin, mounts = [], project, services, withheld = [] } = provided;
   turn.report.image = project;
   const shown = mounts.map((source): Projection => ({ source, home: undefined, isRequired: true }));
+  const hooks: readonly Projection[] = commitHooks === undefined ? [] : [{ source: commitHooks, home: undefined }];
   const ready = Promise.all(turn.ready);
   return {
     ...session.home,
@@ -73,11 +74,12 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
       turn.sandbox = findSandbox(turn, { ...provided, image }, command);
       const own = Object.entries(env).filter(([name]) => !withheld.includes(name));
       const all = { ...provided.env, ...Object.fromEntries(own), ...toMarks(turn, settings.nesting) };
-      const projections = [...command.projections, ...shown];
+      const projections = [...command.projections, ...shown, ...hooks];
       const marked = { ...command, projections, image, needsPrograms: true, cache, services, isShortLogin, env: all };
       // A process that gets all its input at its start has nothing to wait for. Protected paths would have to hold between turns too.
       // A copy is read after each turn, when no process may run on it.
-      const isOnce = options.input !== undefined || settings.protectExecutablePaths || isCopy;
+      const isOnce =
+        options.input !== undefined || settings.protectExecutablePaths || isCopy || commitHooks !== undefined;
       const standbyKey = isOnce ? undefined : [agent, marked.env, options.standbyKey];
       const child = await session.home.start(marked, {
         ...options,

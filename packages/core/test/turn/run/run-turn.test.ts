@@ -158,20 +158,20 @@ describe("a turn", () => {
     expect(seen).toEqual([500, 1000]);
   });
 
-  it("shows every process the mounts of its directory, after what its protocol asks for", async () => {
+  it("shows every process the mounts of its directory and the hooks of its run, after what its protocol asks for", async () => {
     const own = { source: "/agents/a.json", home: ".kiro/agents/a.json" };
     const protocol: Protocol = async (turn) => {
-      const { directory, session } = turn;
-      await session.start({ argv: ["x"], env: {}, projections: [own] }, { directory, input: "" });
+      await turn.session.start({ argv: ["x"], env: {}, projections: [own] }, { directory: turn.directory, input: "" });
       return runOnce(turn);
     };
-    const providedFor = () => ({ env: {}, mounts: ["/srv/schemas"] });
+    const providedFor = (_: unknown, _at: string, id: string) => ({ env: {}, mounts: ["/srv"], commitHooks: id });
     const { runTurn, runner } = create(() => ({}), { protocol, providedFor });
 
-    await runTurn(TURN);
+    const { runId } = await runTurn(TURN);
 
-    const mount = { source: "/srv/schemas", home: undefined, isRequired: true };
-    expect(runner.runs.map(({ command }) => command.projections)).toEqual([[own, mount], [mount]]);
+    const mount = { source: "/srv", home: undefined, isRequired: true };
+    const added = [mount, { source: runId, home: undefined }];
+    expect(runner.runs.map(({ command }) => command.projections)).toEqual([[own, ...added], added]);
   });
 
   it.each([
