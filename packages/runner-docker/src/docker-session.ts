@@ -55,16 +55,16 @@ export async function createDockerSession(
   context: SandboxContext,
   { id, origin, standby }: Opening,
 ): Promise<DockerSession> {
-  const { docker, pendingRemovals } = context.engine;
+  const { engine, idleContainers, openRoot, visibility } = context;
+  const { docker, pendingRemovals } = engine;
   const volumes = sessionVolumes(context, id, origin);
   const openHome = origin === "kept" ? resumeHome : createHome;
   const translate = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
   const proxySocket = await translate(context.proxySockets.reserve());
   const sessionContainer = await translate(openHome(context, { session: id, volumes, proxySocket }));
-  const { idleContainers, openRoot, visibility } = context;
   const egress = createSessionEgress({ sessionContainer, proxySocket, idleContainers, runtime: context.runtime });
   // For a path in a volume, Podman reports the target of its symlinks, so budgie has to look into the running container.
-  const whileRunning = context.engine.name === "Podman" ? withRunningContainer(sessionContainer, context) : undefined;
+  const whileRunning = engine.name === "Podman" ? withRunningContainer(sessionContainer, context) : undefined;
   const archive = createHomeArchive({ ...sessionContainer, openRoot, whileRunning }, context.user);
   // No agent has used a new home.
   let visited = origin === "kept";
@@ -84,7 +84,7 @@ export async function createDockerSession(
     session: id,
     volumes,
     decideVisibility: () => visibility.decide(sessionContainer),
-    sendMounts: createMountSender(context.engine, volumes.auth, archive),
+    sendMounts: createMountSender(engine, volumes.auth, archive),
     async checkMountPoints(paths: readonly string[]): Promise<void> {
       if (visited) await archive.checkMountPoints(paths);
     },
@@ -118,7 +118,7 @@ export async function createDockerSession(
       // Other runtimes' containers may not reach a socket of this kernel.
       (options.ownNetwork === true || beside !== undefined) && context.runtime === undefined,
     );
-    const turn = { ...launching, command, options, network, services: beside, containerReady, copyCovers };
+    const turn = { ...launching, command, options, network, services: beside, containerReady, copyCovers, copy };
     const child = await startProcess({
       ...turn,
       heldBytes: processes.heldBytes(),
@@ -180,7 +180,7 @@ export async function createDockerSession(
     );
     // A process that is just starting would use the volumes after their removal.
     await Promise.allSettled(starting);
-    await Promise.all([standby.close(), processes.stop()]);
+    await Promise.all([standby.close(), processes.stop(), copy.letGo()]);
   }
 
   async function removeResources(lostVolumes: readonly string[]): Promise<void> {

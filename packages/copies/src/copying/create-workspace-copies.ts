@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import type { CopyChanges, CopyReport } from "@budgie/core/errors";
-import type { Manifest, TreeEntry, WorkspaceCopy } from "@budgie/core/copies";
+import type { Manifest, ReadOptions, TreeEntry, WorkspaceCopy } from "@budgie/core/copies";
 import type { CopyTurn, SharedBase, WorkspaceCopies } from "@budgie/core/turn";
 import type { UserGit } from "../git/load-repository.ts";
 import { readEntries, TORN } from "../selection/read-entries.ts";
@@ -112,7 +112,8 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
       const base = await bases.load(turn.sessionId);
       if (base === undefined) throw lostBaseError(turn.sessionId);
       const references = createReferences("agent");
-      const watched = { ...copy, read: () => watchFound(copy.read(), references) };
+      const isKnown = knowFiles(base.manifest);
+      const watched = { ...copy, read: () => watchFound(copy.read({ isKnown }), references) };
       // The changes of a turn that was cancelled matter too, if they are there soon.
       const signal = turn.signal?.aborted === true ? AbortSignal.timeout(AFTER_CANCEL_MS) : turn.signal;
       const changes = await collect(watched, { ...turn, base, signal }).catch((error: unknown) => {
@@ -169,6 +170,15 @@ async function* countEntries<Entry>(entries: AsyncIterable<Entry>, onCount: (cou
     yield entry;
     onCount(++count);
   }
+}
+
+/** Returns a function that tells the files which the copy was filled with, by size and rights. */
+function knowFiles({ entries }: Manifest): Required<ReadOptions>["isKnown"] {
+  const filled = new Map(entries.map((entry) => [entry.path, entry]));
+  return ({ mode, path, size }) => {
+    const entry = filled.get(path);
+    return entry?.kind === "file" && entry.size === size && entry.mode === mode;
+  };
 }
 
 function countBytes({ entries }: Manifest): number {

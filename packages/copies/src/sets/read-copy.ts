@@ -40,38 +40,39 @@ export async function readCopy(
   const ofBase = new Map(base.entries.flatMap((entry) => (isGits(entry.path) ? [] : [[entry.path, entry]])));
   const kinds = new Map<string, string>();
   const marks = createMarks();
-  const found = createFoundChanges(bounds);
+  const changes = createFoundChanges(bounds);
   const left = { bytes: bounds.bytes };
 
   /** Reads an entry, whose path is not trusted. */
-  async function read({ content, entry }: FoundEntry): Promise<Change | undefined> {
+  async function read({ entry, ...found }: FoundEntry): Promise<Change | undefined> {
     const { kind, path } = entry;
     const refused = checkTreePath(path) ?? findTwist(path, kinds);
     if (refused !== undefined) return { path, refused };
     kinds.set(path, kind);
     if (isGits(path)) return undefined;
     marks.add(path);
-    return compareEntry({ entry, content }, ofBase.get(path), { objects, left, bounds });
+    return compareEntry({ entry, ...found }, ofBase.get(path), { objects, left, bounds });
   }
 
   const count = createCount(bounds);
-  for await (const { content, entry } of untilAborted(copy, signal)) {
+  for await (const each of untilAborted(copy, signal)) {
+    const { content, entry } = each;
     count(entry.path);
     if (content !== undefined && signal !== undefined) addAbortSignal(signal, content);
     // A stream that is destroyed may fail later, when nobody reads it.
     content?.on("error", () => undefined);
     try {
-      found.add(await read({ content, entry }));
+      changes.add(await read(each));
     } finally {
       content?.destroy();
     }
   }
-  for (const [path, entry] of ofBase) if (!kinds.has(path)) found.add({ path, before: toSide(entry) });
+  for (const [path, entry] of ofBase) if (!kinds.has(path)) changes.add({ path, before: toSide(entry) });
   const known = new Set(base.entries.map(({ path }) => path));
   return {
-    changes: found.list(),
+    changes: changes.list(),
     gitPaths: [...kinds.keys()].filter((path) => isGits(path) && !known.has(path)).length,
-    omitted: found.countOmitted(),
+    omitted: changes.countOmitted(),
     isRepository: (folder) => marks.isRepository(folder),
     isLink: (path) => kinds.get(path) === "link",
     bytes: bounds.bytes - left.bytes,
@@ -114,7 +115,7 @@ type Comparing = {
 };
 
 async function compareEntry(
-  { content, entry }: FoundEntry,
+  { content, entry, isAsFilled }: FoundEntry,
   base: TreeEntry | undefined,
   comparing: Comparing,
 ): Promise<Change | undefined> {
@@ -125,7 +126,7 @@ async function compareEntry(
     return base?.kind === "folder" ? undefined : { path, ...before, after: { kind: "folder" } };
   }
   if (entry.kind === "link") return compareLink({ path, target: entry.target }, base);
-  const after = await readFile({ content, size: entry.size, mode: entry.mode }, base, comparing);
+  const after = await readFile({ content, isAsFilled, size: entry.size, mode: entry.mode }, base, comparing);
   if (after === undefined) return undefined;
   const notes = (entry.mode & 0o7000) === 0 ? {} : { notes: ["its setuid, setgid or sticky bit is not applied"] };
   const refused = after.kept ? {} : { refused: "its content is not kept, since it or the set is too large" };
@@ -141,17 +142,17 @@ function compareLink(link: { readonly path: string; readonly target: string }, b
   return { path, ...before, after: { kind: "link", target: target.slice(0, 4096) }, ...refused } as const;
 }
 
-type FoundFile = { readonly content: FoundEntry["content"]; readonly size: number; readonly mode: number };
+type FoundFile = Pick<FoundEntry, "content" | "isAsFilled"> & { readonly size: number; readonly mode: number };
 type FileSide = Extract<Side, { kind: "file" }>;
 
 /** Reads a file of the copy, and stores it if it differs from the base; `undefined` if it is the same. */
 async function readFile(
-  { content, mode, size }: FoundFile,
+  { content, isAsFilled, mode, size }: FoundFile,
   base: TreeEntry | undefined,
   { bounds, left, objects }: Comparing,
 ): Promise<FileSide | undefined> {
   const unread = { kind: "file", executable: (mode & 0o111) !== 0, size, kept: false } as const;
-  if (content === undefined) return unread;
+  if (content === undefined) return isAsFilled === true && isLikeBase(unread, base) ? undefined : unread;
   const room = Math.min(bounds.fileBytes, left.bytes);
   if (size > room) return hashOnly(unread, content, base);
   const held = await holdSmall(content, size, base);
@@ -203,8 +204,13 @@ async function hashOnly(
   return isSameFile(side, base) ? undefined : side;
 }
 
-function isSameFile({ digest, executable }: FileSide, base: TreeEntry | undefined): boolean {
-  return base?.kind === "file" && base.digest === digest && ((base.mode & 0o111) !== 0) === executable;
+function isSameFile(side: FileSide, base: TreeEntry | undefined): boolean {
+  return isLikeBase(side, base) && base?.kind === "file" && base.digest === side.digest;
+}
+
+/** Returns true if a file has the size and the execute bits of the base's. */
+function isLikeBase({ executable, size }: FileSide, base: TreeEntry | undefined): boolean {
+  return base?.kind === "file" && base.size === size && ((base.mode & 0o111) !== 0) === executable;
 }
 
 function toSide(entry: TreeEntry): Side {

@@ -1,4 +1,4 @@
-import { symlinkSync } from "node:fs";
+import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
@@ -47,6 +47,22 @@ describe("a hostile copy", () => {
     });
     await applyIn(world, id, { onConflict: "skip", withGuarded: true });
     expect(showTree(world.directory)).toEqual({ ...FILES, "b/": "" });
+  });
+
+  it("has no change in a file as the fill made it, unless the base has another one there", async () => {
+    const world = createWorld(FILES);
+    const filled = (path: string, size: number): FoundEntry => ({
+      entry: { path, kind: "file", mode: 0o644, size },
+      isAsFilled: true,
+    });
+
+    for (const path of Object.keys(FILES)) rmSync(join(world.copy, path));
+
+    const set = await collectWith(world, [filled("a.txt", 4), filled("b/c.txt", 5)]);
+
+    expect(set.changes).toEqual([
+      expect.objectContaining({ path: "b/c.txt", refused: expect.stringContaining("not kept") }),
+    ]);
   });
 
   it("with a device, or a link to nowhere, gets them refused", async () => {

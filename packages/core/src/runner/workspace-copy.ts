@@ -39,6 +39,13 @@ export type FilledEntry = {
 export type FoundEntry = {
   readonly entry: TreeFolder | TreeLink | TreeFile | { readonly path: string; readonly kind: "other" };
   readonly content?: Readable | undefined;
+  /** True for a file as the fill made it, which comes without its content. No agent can claim that */
+  readonly isAsFilled?: boolean | undefined;
+};
+
+export type ReadOptions = {
+  /** Returns true for a file whose content is not needed if it is as the fill made it; default: all are */
+  readonly isKnown?: (file: TreeFile) => boolean;
 };
 
 /** A base that several copies share: it is written once, and each copy has it below its own changes. */
@@ -59,5 +66,5 @@ export type WorkspaceCopy = {
   /** Fills it from nothing with a base. Resolves to `undefined` if the engine cannot do that; left out if no engine of the runner can */
   fillOver?(base: CopyBase, options?: { readonly signal?: AbortSignal | undefined }): Promise<string | undefined>;
   /** Reads it. No process of the session may run meanwhile */
-  read(): AsyncIterable<FoundEntry>;
+  read(options?: ReadOptions): AsyncIterable<FoundEntry>;
 };

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import type Docker from "dockerode";
-import type { FilledEntry } from "@budgie/core/copies";
+import type { FilledEntry, FoundEntry } from "@budgie/core/copies";
 import type { SandboxUser } from "@budgie/sandbox/profile";
 import { hasBits, MODE, readPathFacts } from "../container-files/path-facts.ts";
 import { API_LIMIT_MS, destroyWhenIdle, withTimeout } from "../engine/with-timeout.ts";
@@ -16,14 +16,19 @@ type ArchivePlace = {
   readonly user: SandboxUser;
 };
 
+export type ArchiveCopier = Copier & {
+  /** Reads the entry at a path; `undefined` if it is gone */
+  readonly readFile: (path: string) => Promise<FoundEntry | undefined>;
+};
+
 /** Creates the access to a copy by the engine's archives, which need no container that runs. */
-export function createArchiveCopier({ find, folder, user }: ArchivePlace): Copier {
+export function createArchiveCopier({ find, folder, user }: ArchivePlace): ArchiveCopier {
+  const readFile = async (path: string) => readFirst(path, await open(await find(), `/${folder}/${path}`));
   return {
+    readFile,
     unpack: async (entries, signal) => unpackInto(await find(), entries, { folder, signal, user }),
     async *pack() {
-      const container = await find();
-      const readAgain = async (path: string) => readFirst(path, await open(container, `/${folder}/${path}`));
-      yield* unpackCopy(await open(container, `/${folder}`), { readAgain });
+      yield* unpackCopy(await open(await find(), `/${folder}`), { readAgain: readFile });
     },
     async list(paths) {
       const container = await find();

@@ -2,13 +2,14 @@ import { randomUUID } from "node:crypto";
 import type Docker from "dockerode";
 import { BudgieError, type Command, type SessionId, type StartOptions } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
-import type { CopyBase, FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies";
+import type { CopyBase, FilledEntry, FoundEntry, ReadOptions, WorkspaceCopy } from "@budgie/core/copies";
 import { DEFAULT_ACCESS, splitHidden, usesCopy } from "@budgie/core/policy";
 import type { Standby, StandbyPlace } from "@budgie/core/standby";
 import { volumeMount, type CopyCover, type Volume } from "@budgie/sandbox/mounts";
 import { createOverlay, isCopyOf, isOverlay, isOverlayOn, listLayers } from "../bases/overlay-volume.ts";
 import { createArchiveCopier, unpackInto } from "../copier/create-archive-copier.ts";
 import { createCopier } from "../copier/create-copier.ts";
+import { createHeldCopy, type HeldCopy } from "../copier/held-copy.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { findOwn } from "../engine/find-own.ts";
 import { removeContainer } from "../engine/remove-container.ts";
@@ -23,13 +24,14 @@ import type { HomeOrigin } from "./session-volumes.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 
 /** A session's copy of its workspace, and the covers that a sandbox needs over it. */
-export type SessionCopy = WorkspaceCopy & {
-  /**
-   * Finds the covers of a start on the copy; `undefined` for one on the directory itself. Throws `SESSION_UNUSABLE` if there is no copy, and
-   * `WORKSPACE_INVALID` if it cannot be covered
-   */
-  findCovers(command: Command, options: StartOptions): Promise<readonly CopyCover[] | undefined>;
-};
+export type SessionCopy = WorkspaceCopy &
+  Pick<HeldCopy, "hold" | "letGo"> & {
+    /**
+     * Finds the covers of a start on the copy; `undefined` for one on the directory itself. Throws `SESSION_UNUSABLE` if there is no copy, and
+     * `WORKSPACE_INVALID` if it cannot be covered
+     */
+    findCovers(command: Command, options: StartOptions): Promise<readonly CopyCover[] | undefined>;
+  };
 
 export type CopyPlace = {
   readonly session: SessionId;
@@ -64,10 +66,10 @@ export function createSessionCopy(
   let isOver = false;
   const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
   // Podman tells of a symlink's target instead of the symlink, and unpacks beneath volumes. On Docker a container that never runs is quicker.
-  const copier =
-    engine.name === "Podman"
-      ? createCopier({ ...place, engine, folder: `/${FOLDER}`, prepare })
-      : createArchiveCopier({ find: findContainer, folder: FOLDER, user });
+  const archive =
+    engine.name === "Podman" ? undefined : createArchiveCopier({ find: findContainer, folder: FOLDER, user });
+  const copier = archive ?? createCopier({ ...place, engine, folder: `/${FOLDER}`, prepare });
+  const held = createHeldCopy();
 
   async function prepare(): Promise<Omit<PrintingContainer, "command">> {
     const imageId = await ensureSessionImage(engine, user);
@@ -127,6 +129,8 @@ export function createSessionCopy(
     const isFirst = origin !== "kept" && lastFill === undefined;
     lastFill = id;
     isFresh = false;
+    held.setFilled(false);
+    await held.letGo();
     await quiet();
     // Throws for another program's volume of this name.
     if (!isFirst) await fillId().then(removeAll);
@@ -134,6 +138,7 @@ export function createSessionCopy(
       await make({ ...volume.labels, [FILL_LABEL]: id });
       await copier.unpack(entries, withinLimit(signal));
       isFresh = true;
+      held.setFilled(true);
     } catch (error) {
       pendingRemovals.suspect(error);
       // Repeated while the engine does not answer, perhaps until another fill has taken its place.
@@ -177,10 +182,10 @@ export function createSessionCopy(
     });
   }
 
-  async function* read(): AsyncGenerator<FoundEntry> {
+  async function* read({ isKnown = () => false }: ReadOptions = {}): AsyncGenerator<FoundEntry> {
     await quiet();
     if ((await fillId()) === undefined) throw lostError(session);
-    yield* copier.pack();
+    yield* (archive && (await held.read({ isKnown, readAgain: archive.readFile }))) ?? copier.pack();
   }
 
   const translate = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
@@ -188,15 +193,19 @@ export function createSessionCopy(
     fillId: () => translate(fillId()),
     fill: (entries, options) => translate(fill(entries, options)),
     ...(bases === undefined ? {} : { fillOver: (base, options) => translate(fillOver(base, options)) }),
-    async *read() {
+    async *read(options) {
       try {
-        yield* read();
+        yield* read(options);
       } catch (error) {
         throw toBudgieError(error, context.image.name);
       }
     },
+    letGo: held.letGo,
+    // Other engines' containers have users of their own, or mounts that stay.
+    hold: async (sandbox, covers) => (engine.users === "same" ? held.hold(sandbox, covers) : undefined),
     async findCovers(command, { access = DEFAULT_ACCESS }) {
       if (!usesCopy(access.workspace)) return undefined;
+      await held.letGo();
       const wasFresh = isFresh;
       isFresh = false;
       if (!wasFresh) {

@@ -4,6 +4,7 @@ import { BudgieError } from "@budgie/core";
 import type { Standby } from "@budgie/core/standby";
 import type { ProcessNetwork } from "@budgie/sandbox/egress";
 import { CACHE_BYTES } from "../session/create-caches.ts";
+import type { SessionCopy } from "../session/session-copy.ts";
 import { buildInitInput } from "@budgie/sandbox/init";
 import { toBudgieError } from "../engine/to-budgie-error.ts";
 import { launchSandbox, refuseCancelled, type Sandbox } from "./launch-sandbox.ts";
@@ -16,6 +17,7 @@ export type ProcessStart = SandboxRequest & {
   readonly heldBytes: number | undefined;
   /** Fills the session's home while the sandbox is launched */
   readonly prepareHome: () => Promise<void>;
+  readonly copy: Pick<SessionCopy, "hold">;
   /** Takes what stands by for this start; resolves to `undefined` if that failed */
   readonly takeStandby: () => Waiting;
 };
@@ -53,7 +55,7 @@ export async function startProcess(start: ProcessStart): Promise<SandboxProcess>
     token,
   });
   void child.gone.then(() => sandbox.removeCovers());
-  await child.ready;
+  await Promise.all([child.ready, start.copy.hold(sandbox, start.copyCovers)]);
   if (prepared.status === "rejected" || options.signal?.aborted === true) {
     await child.stop("cancelled");
     refuseCancelled(options.signal);

@@ -1,6 +1,7 @@
-import { readFile, readlink } from "node:fs/promises";
+import { readlink } from "node:fs/promises";
 import { posix } from "node:path";
 import { parseMounts, type Mount } from "@budgie/core/policy";
+import { readMountId } from "./open-mount.ts";
 import type { ContainerRoot } from "./open-root.ts";
 import { createHeldSources, openPath, readFacts, movedError } from "../mounts/held-sources.ts";
 import type { HeldMounts } from "../mounts/held-mounts.ts";
@@ -44,8 +45,7 @@ async function isMounted({ settings, source }: SandboxMount, root: string, table
   const place = await openPath(root + target).catch(() => undefined);
   if (place === undefined) return false;
   try {
-    const [facts, info] = await Promise.all([readFacts(place), readFile(`/proc/self/fdinfo/${place.fd}`, "utf8")]);
-    const id = /^mnt_id:\s*(\d+)$/m.exec(info)?.[1];
+    const [facts, id] = await Promise.all([readFacts(place), readMountId(place)]);
     const seen = table.mounts.find((mount) => mount.id === id);
     const isRight = seen?.point === target && (source === undefined || source.identity === facts.identity);
     return isRight && (!settings.isReadOnly || seen.isReadOnly);

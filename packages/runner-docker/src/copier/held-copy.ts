@@ -1,0 +1,95 @@
+import type { FileHandle } from "node:fs/promises";
+import type { FoundEntry, ReadOptions } from "@budgie/core/copies";
+import type { CopyCover } from "@budgie/sandbox/mounts";
+import { isUncovered, listFolder, openMount, type ContainerRoot } from "@budgie/sandbox/proc";
+import { readListed } from "./read-listed.ts";
+
+/** A sandbox in which the agent has not begun. */
+type WaitingSandbox = {
+  /** `undefined` if it is not accessible */
+  readonly root: ContainerRoot | undefined;
+  readonly workspacePath: string;
+};
+
+/** A session's copy as its last sandbox had it mounted. */
+export type HeldCopy = {
+  /** Notes that the copy is as a fill made it, or is about to be something else. */
+  readonly setFilled: (isFilled: boolean) => void;
+  /** Opens the copy in a sandbox that has these covers over it, to read it once that has ended; nothing in one without a copy */
+  readonly hold: (sandbox: WaitingSandbox, covers: readonly Pick<CopyCover, "path">[] | undefined) => Promise<void>;
+  /** Reads what is held, once its sandbox has ended, and lets it go. Resolves to `undefined` if the whole copy has to be read in another way */
+  readonly read: (reading: HeldReading) => Promise<AsyncGenerator<FoundEntry> | undefined>;
+  readonly letGo: () => Promise<void>;
+};
+
+type HeldReading = Required<ReadOptions> & {
+  /** Reads a file that budgie's own user may not read */
+  readonly readAgain: (path: string) => Promise<FoundEntry | undefined>;
+};
+
+/** A moment, by both clocks, at which the copy was as a fill made it. */
+type Mark = { readonly clockMs: number; readonly atMs: number };
+
+/**
+ * Creates the access to a copy through the kernel, which reads no more than changed since the fill. The kernel notes the time of each
+ * change, and no agent can set that back.
+ */
+export function createHeldCopy(): HeldCopy {
+  let folder: FileHandle | undefined;
+  let covers: readonly string[] = [];
+  let isFilled = false;
+  let mark: Mark | undefined;
+
+  async function letGo(): Promise<void> {
+    const held = folder;
+    folder = undefined;
+    await held?.close();
+  }
+
+  async function list(held: FileHandle, at: Mark): Promise<Buffer | undefined> {
+    // Something still keeps the ended sandbox's mounts.
+    if (wasSetBack(at) || !(await isUncovered(held, covers))) return undefined;
+    return listFolder(held);
+  }
+
+  return {
+    letGo,
+    setFilled(value) {
+      isFilled = value;
+      mark = undefined;
+    },
+    async hold({ root, workspacePath }, over) {
+      await letGo();
+      if (over === undefined) return;
+      if (isFilled) mark = { clockMs: Date.now(), atMs: performance.now() };
+      isFilled = false;
+      covers = over.map(({ path }) => path);
+      if (mark !== undefined && root !== undefined)
+        folder = await openMount(root, workspacePath).catch(() => undefined);
+    },
+    async read(reading) {
+      const [held, at] = [folder, mark];
+      if (held === undefined || at === undefined) return undefined;
+      const listing = await list(held, at).catch(() => undefined);
+      if (listing !== undefined)
+        return endingWith(letGo, readListed(held, listing, { ...reading, sinceMs: at.clockMs }));
+      await letGo();
+      return undefined;
+    },
+  };
+}
+
+async function* endingWith(end: () => Promise<void>, found: AsyncGenerator<FoundEntry>): AsyncGenerator<FoundEntry> {
+  try {
+    yield* found;
+  } finally {
+    await end();
+  }
+}
+
+const STEP_MS = 25;
+
+/** Returns true if somebody set the clock back since then: what was written afterwards could seem older than it is. */
+function wasSetBack({ atMs, clockMs }: Mark): boolean {
+  return Date.now() - clockMs < performance.now() - atMs - STEP_MS;
+}
