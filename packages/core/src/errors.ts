@@ -86,6 +86,8 @@ export type CopyReport = {
   }[];
   /** Sentences about what else differs from the directory */
   readonly notes: readonly string[];
+  /** The paths that it took over from the directory in this turn, and those that both changed, of which it kept its own; left out unless the call asked for it. All are escaped */
+  readonly refreshed?: { readonly taken: NamedPaths; readonly kept: NamedPaths } | undefined;
   /** The changes of the session so far that wait for a decision; left out if there are none */
   readonly changes?: CopyChanges | undefined;
 };

@@ -115,24 +115,24 @@ describe("an agent's copy of its directory", () => {
 });
 
 describe("budgie --workspace copy", () => {
-  it("answers with the change id and what the copy lacks, and goes on with the same copy", async () => {
+  it("answers with the change id and what the copy lacks, and goes on with the same copy, which takes over what changed if asked", async () => {
     await using user = await createBudgieUser();
     writeFileSync(join(user.workspace, ".env"), "TOKEN=secret");
     const { ask } = await user.start({ sandbox: true, args: ["--workspace", "copy"] });
 
     const first = await ask("shell-worker", { prompt: "[[run: echo here; ls -A; echo hello >note.txt]]" });
     const { copy, sessionId } = first.structuredContent ?? {};
-    const second = await ask("shell-worker", { sessionId, prompt: "[[run: cat note.txt]]" });
+    writeFileSync(join(user.workspace, "later.txt"), "later");
+    const second = await ask("shell-worker", { sessionId, refresh: true, prompt: "[[run: cat note.txt later.txt]]" });
     const loosened = await ask("shell-worker", { workspace: "rw", prompt: "Hello" });
 
-    expect(toText(first)).toBe("here");
+    expect([first, second].map(toText)).toEqual(["here", "hello\nlater"]);
     expect(copy).toMatchObject({
       isReused: false,
       leftOut: [{ paths: [".env"] }],
       changes: { added: 1, changed: 0, removed: 0, changeId: expect.stringMatching(/^[0-9a-f]{64}$/) },
     });
     expect(JSON.stringify(first.content)).toMatch(/It worked on a copy.*changeId.*1 added.*\.env/);
-    expect(toText(second)).toBe("hello");
     expect(existsSync(join(user.workspace, "note.txt"))).toBe(false);
     expect(loosened).toMatchObject({ isError: true, structuredContent: { code: "INPUT_INVALID" } });
   });

@@ -11,12 +11,16 @@ import { parseBoundedJson } from "@budgie/core/bounds";
 export type Base = {
   readonly fillId: string;
   readonly directory: string;
-  readonly report: Omit<CopyReport, "isReused">;
+  readonly report: Omit<CopyReport, "changes" | "isReused" | "refreshed">;
   /** The hashes that references of its repository named */
   readonly tips: readonly string[];
   readonly manifest: Manifest;
   /** The time before the directory was read; left out by older budgies */
   readonly startedMs?: number | undefined;
+  /** The id of the set that has the agent's changes while the copy is filled again, empty for none; left out otherwise */
+  readonly refreshing?: string | undefined;
+  /** True if the copy was filled with the agent's changes too, which the manifest has not; default false */
+  readonly isRefreshed?: boolean | undefined;
 };
 
 /** The bases of all sessions of a state directory, each in a file. */

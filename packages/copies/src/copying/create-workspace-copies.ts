@@ -1,15 +1,18 @@
 import { BudgieError } from "@budgie/core";
 import type { CopyChanges, CopyReport } from "@budgie/core/errors";
-import type { Manifest, ReadOptions, TreeEntry, WorkspaceCopy } from "@budgie/core/copies";
+import type { Manifest, ReadOptions, WorkspaceCopy } from "@budgie/core/copies";
 import type { CopyTurn, SharedBase, WorkspaceCopies } from "@budgie/core/turn";
 import type { UserGit } from "../git/load-repository.ts";
-import { readEntries, TORN } from "../selection/read-entries.ts";
+import { TORN } from "../selection/read-entries.ts";
 import { selectEntries } from "../selection/select-entries.ts";
-import type { CopyWishes, Selection } from "../selection/selection.ts";
+import type { CopyWishes } from "../selection/selection.ts";
+import type { ChangeSets } from "../sets/change-sets.ts";
 import { openBaseFiles, type Base, type BaseFiles } from "./base-files.ts";
 import { createCopyProgress, type CopyProgress } from "./copy-progress.ts";
 import { readOnce } from "./read-once.ts";
-import { createReferences, watchFill, watchFound } from "./references.ts";
+import { createReferences, watchFound } from "./references.ts";
+import type { refreshCopy } from "./refresh-copy.ts";
+import { sendEntries } from "./send-entries.ts";
 import { createSharedReadings } from "./shared-readings.ts";
 
 export type CopiesOptions = {
@@ -21,6 +24,8 @@ export type CopiesOptions = {
   readonly settle?: ((directory: string) => Promise<void>) | undefined;
   /** Collects what an agent changed, given the directory as it was when the copy was made; default: nothing does */
   readonly collect?: CollectChanges | undefined;
+  /** Opens what keeps an agent's changes while its copy is filled again; without it no copy is refreshed */
+  readonly openSets?: (() => Promise<ChangeSets>) | undefined;
 };
 
 /** Collects the changes of a copy since its base; resolves to `undefined` if there are none. */
@@ -32,14 +37,13 @@ export type CollectChanges = (
 /** The copies of a state directory's sessions. */
 export type OpenCopies = WorkspaceCopies & { readonly bases: BaseFiles };
 
-/** A file that changes all the time must not keep a turn from its start. */
-const ATTEMPTS = 3;
 const MOST_SEEN = 1_000;
 
 type Sharing = CopyTurn & { readonly sharedBase: SharedBase };
 
 /** Opens the copies of sessions: each is filled once, and remembered with the directory as it was then. */
-export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes }: CopiesOptions): OpenCopies {
+export function createWorkspaceCopies(options: CopiesOptions): OpenCopies {
+  const { collect, folder, openSets, settle, userGit, wishes } = options;
   const bases = openBaseFiles(folder);
   const seen = new Set<string>();
 
@@ -75,20 +79,26 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
       return sendShared(copy, { ...turn, sharedBase: base }, onProgress).finally(() => over.abort());
     }
     const selected = await select(turn);
-    return { ...selected, ...(await send(copy, selected.selection, { signal, onProgress })) };
+    return { ...selected, ...(await sendEntries(copy, selected.selection, { signal, onProgress })) };
   }
 
-  async function fill(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyReport> {
+  /** Fills a copy that has nothing yet, or with all that the agent changed on its old base. */
+  async function fill(copy: WorkspaceCopy, turn: CopyTurn, base?: Base): Promise<CopyReport> {
     const progress = createCopyProgress(turn.onProgress);
     try {
       const { directory } = turn;
-      const { fillId, manifest, selection, startedMs, tips } = await selectAndSend(copy, turn, progress.tell);
+      const filled =
+        base === undefined || openSets === undefined
+          ? await selectAndSend(copy, turn, progress.tell)
+          : await refresh(copy, turn, { base, bases, select, sets: await openSets(), onProgress: progress.tell });
+      const { fillId, manifest, selection, startedMs, tips } = filled;
       const { groups, notes } = selection.leftOut.list();
       const facts = { entries: manifest.entries.length, bytes: countBytes(manifest) };
       const report = { ...facts, leftOut: groups.map(({ count, paths, why }) => ({ why, count, paths })), notes };
-      await bases.save(turn.sessionId, { fillId, directory, report, tips, manifest, startedMs });
+      const isRefreshed = "refreshed" in filled;
+      await bases.save(turn.sessionId, { fillId, directory, report, tips, manifest, startedMs, isRefreshed });
       if (seen.size < MOST_SEEN) seen.add(directory);
-      return { isReused: false, ...report };
+      return isRefreshed ? { isReused: true, ...report, refreshed: filled.refreshed } : { isReused: false, ...report };
     } catch (error) {
       throw turn.signal?.aborted === true ? cancelledError(error) : toBudgieError(error, turn.directory);
     } finally {
@@ -100,19 +110,23 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
     bases,
     async prepare(copy, turn) {
       const base = await bases.load(turn.sessionId);
-      const known = base?.directory === turn.directory ? await copy.fillId() : undefined;
+      if (base?.directory !== turn.directory) return fill(copy, turn);
+      // Nothing of the agent has run since a refresh that was interrupted.
+      if (base.refreshing !== undefined) return fill(copy, turn, base);
+      const known = await copy.fillId();
       // A new copy would lack what the agent has done, and its next set would replace the one that has it.
-      if (base?.directory === turn.directory && known === undefined) throw lostCopyError(turn.sessionId);
-      const isSame = base !== undefined && known === base.fillId;
-      if (isSame) await bases.touch(turn.sessionId);
-      return isSame ? { isReused: true, ...base.report } : fill(copy, turn);
+      if (known === undefined) throw lostCopyError(turn.sessionId);
+      if (known !== base.fillId) return fill(copy, turn);
+      if (turn.refresh === true) return fill(copy, turn, base);
+      await bases.touch(turn.sessionId);
+      return { isReused: true, ...base.report };
     },
     async collect(copy, turn) {
       if (collect === undefined) return undefined;
       const base = await bases.load(turn.sessionId);
       if (base === undefined) throw lostBaseError(turn.sessionId);
       const references = createReferences("agent");
-      const isKnown = knowFiles(base.manifest);
+      const isKnown = knowFiles(base);
       const watched = { ...copy, read: () => watchFound(copy.read({ isKnown }), references) };
       // The changes of a turn that was cancelled matter too, if they are there soon.
       const signal = turn.signal?.aborted === true ? AbortSignal.timeout(AFTER_CANCEL_MS) : turn.signal;
@@ -126,34 +140,12 @@ export function createWorkspaceCopies({ collect, folder, settle, userGit, wishes
   };
 }
 
-const AFTER_CANCEL_MS = 10_000;
-
-type Sending = Pick<CopyTurn, "signal"> & { readonly onProgress: (done: number, all: number) => void };
-
-/** Sends the selected entries; again if a file changed that was too large to be read at once. */
-async function send(
-  copy: WorkspaceCopy,
-  selection: Selection,
-  { onProgress, signal }: Sending,
-): Promise<Pick<Base, "fillId" | "manifest" | "tips">> {
-  for (let left = ATTEMPTS; ; left--) {
-    const entries: TreeEntry[] = [];
-    const references = createReferences("directory");
-    const all = selection.entries.length;
-    onProgress(0, all);
-    const reading = readEntries(selection, {
-      signal,
-      onEntry: (entry) => void entries.push(entry),
-      onProgress: ({ entries: done }) => onProgress(done, all),
-    });
-    try {
-      const fillId = await copy.fill(watchFill(reading, references), { signal });
-      return { fillId, tips: references.tips(), manifest: { entries } };
-    } catch (error) {
-      if (left === 1 || (error as NodeJS.ErrnoException).code !== TORN) throw error;
-    }
-  }
+/** Loads late what few turns need. */
+async function refresh(...all: Parameters<typeof refreshCopy>): ReturnType<typeof refreshCopy> {
+  return (await import("./refresh-copy.ts")).refreshCopy(...all);
 }
+
+const AFTER_CANCEL_MS = 10_000;
 
 // An agent may have made any number.
 const MOST_NAMED = 20;
@@ -172,8 +164,9 @@ async function* countEntries<Entry>(entries: AsyncIterable<Entry>, onCount: (cou
   }
 }
 
-/** Returns a function that tells the files which the copy was filled with, by size and rights. */
-function knowFiles({ entries }: Manifest): Required<ReadOptions>["isKnown"] {
+/** Returns a function that tells the files which the copy was filled with, by size and rights. A refresh filled it with the agent's versions too. */
+function knowFiles({ isRefreshed, manifest: { entries } }: Base): Required<ReadOptions>["isKnown"] {
+  if (isRefreshed === true) return () => false;
   const filled = new Map(entries.map((entry) => [entry.path, entry]));
   return ({ mode, path, size }) => {
     const entry = filled.get(path);

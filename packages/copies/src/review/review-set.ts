@@ -26,7 +26,7 @@ export async function reviewSet(stored: StoredSet, { base, others, sets }: Revie
       const { conflicts } = await planApply(host, listChanges(stored), { withGuarded: true });
       const own = conflicts.map(({ path }) => path);
       if (base === undefined) return { conflicts: toNamed(own), drift: { ...toNamed(own), isWhole: false }, overlaps };
-      const manifest = await sets.advance(stored.sessionId, base.manifest);
+      const manifest = await sets.advance(stored.sessionId, base.manifest, base.startedMs);
       const { isWhole, paths } = await findDrift(host, { ...base, manifest });
       return { conflicts: toNamed(own), drift: { ...toNamed(paths), isWhole }, overlaps };
     });

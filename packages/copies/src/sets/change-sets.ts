@@ -26,9 +26,11 @@ export type ChangeSets = {
   readonly archive: ChangeArchive;
   readonly objects: ObjectStore;
   /** Collects and stores the changes of a copy since what was applied of it; `undefined` if there are none. Removes expired sets */
-  readonly collect: (options: Omit<CollectOptions, "objects">) => Promise<StoredSet | undefined>;
-  /** Returns a session's base with what was applied of its sets */
-  readonly advance: (sessionId: string, base: Manifest) => Promise<Manifest>;
+  readonly collect: (
+    options: Omit<CollectOptions, "objects"> & { readonly startedMs?: number | undefined },
+  ) => Promise<StoredSet | undefined>;
+  /** Returns a session's base with what was applied of its sets since it was read at `startedMs` */
+  readonly advance: (sessionId: string, base: Manifest, startedMs?: number) => Promise<Manifest>;
   /** Lists the sets for the directory of this device and inode of which something may still be applied, the newest first */
   readonly listOpen: (root: string) => Promise<readonly StoredSet[]>;
   /** Lists all sets, the newest first */
@@ -55,10 +57,10 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
     return toStored(await archive.find(id));
   }
 
-  async function advance(sessionId: string, base: Manifest): Promise<Manifest> {
+  async function advance(sessionId: string, base: Manifest, startedMs = 0): Promise<Manifest> {
     const ofSession = (await list({ sessionId })).toReversed();
     return ofSession
-      .filter(({ state }) => state !== "undone")
+      .filter(({ createdMs, state }) => state !== "undone" && createdMs >= startedMs)
       .reduce((at, { outcome, set }) => {
         const paths = new Set(outcome?.applied.map(({ path }) => path));
         return paths.size === 0
@@ -92,8 +94,8 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
     listOpen: (root) => list({ openIn: root }),
     list: () => list(),
     find,
-    async collect(options) {
-      const base = await advance(options.sessionId, options.base);
+    async collect({ startedMs, ...options }) {
+      const base = await advance(options.sessionId, options.base, startedMs);
       const { bytes, set } = await collectChangeSet({ ...options, base, objects });
       const isEmpty = set.changes.length + set.omitted + set.gitPaths === 0;
       if (isEmpty) await replaceAll(set.sessionId);

@@ -5,6 +5,6 @@ export { createLeftWatch, formatLeft, type LeftChanges } from "./left-changes.ts
 export { STEPS } from "./run/steps.ts";
 export { DEFAULT_TEXT_LIMITS, type TextLimits } from "./text-limits.ts";
 export { RETRY_MODES, type RetryMode, type Provided, type TurnDependencies } from "./turn-settings.ts";
-export { listLacks } from "./list-lacks.ts";
+export { listLacks, listRefreshed } from "./list-lacks.ts";
 export type { CopyTurn, SharedBase, WorkspaceCopies } from "./workspace-copies.ts";
 export { Turn, type Step, type TurnHooks } from "./turn.ts";

@@ -19,6 +19,8 @@ export type TurnRequest = {
   readonly budget?: Amounts | undefined;
   /** The base that it shares with other calls; default none */
   readonly sharedBase?: SharedBase | undefined;
+  /** True to have the session's copy take over what changed in the directory since it was made */
+  readonly refresh?: boolean | undefined;
 };
 
 /** A call that was checked completely, before anything is started for it. */

@@ -1,7 +1,7 @@
 import type { CopyReport } from "../errors.ts";
 import { formatAccess } from "../policy/format-access.ts";
 import type { Runner } from "../runner/runner.ts";
-import { listLacks } from "./list-lacks.ts";
+import { listLacks, listRefreshed } from "./list-lacks.ts";
 import type { Provided } from "./turn-settings.ts";
 import type { CheckedRequest } from "./turn-request.ts";
 
@@ -19,10 +19,14 @@ export async function withBriefing(
 
 type Added = Pick<Provided, "image" | "mounts" | "services"> & { readonly copy?: CopyReport | undefined };
 
-/** Returns sentences about what a copy lacks. */
+/** Returns sentences about what a copy lacks, and what changed in it. */
 function formatCopy(copy: CopyReport | undefined): string {
-  const lacks = copy === undefined ? [] : listLacks(copy);
-  return lacks.length === 0 ? "" : ` The copy differs from the directory: ${lacks.join(" ")}`;
+  if (copy === undefined) return "";
+  const [lacks, refreshed] = [listLacks(copy), listRefreshed(copy)];
+  return [
+    ...(lacks.length === 0 ? [] : [` The copy differs from the directory: ${lacks.join(" ")}`]),
+    ...(refreshed.length === 0 ? [] : [` The copy was brought up to date: ${refreshed.join(" ")}`]),
+  ].join("");
 }
 
 /** Returns a sentence for what the user's settings add to a sandbox. */

@@ -17,6 +17,8 @@ export type CopyTurn = Pick<Session, "agent" | "directory"> & {
   readonly git?: GitFolders | undefined;
   /** Default: a base of its own */
   readonly sharedBase?: SharedBase | undefined;
+  /** True to take over what changed in the directory since the copy was made */
+  readonly refresh?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Told from the first second on, with a few words such as `copying 1,200 of 3,400 files` */
   readonly onProgress?: ((text: string) => void) | undefined;
@@ -24,7 +26,7 @@ export type CopyTurn = Pick<Session, "agent" | "directory"> & {
 
 /** The copies of all sessions. */
 export type WorkspaceCopies = {
-  /** Fills a session's copy unless that was done. Throws `WORKSPACE_INVALID` for a directory that cannot be copied */
+  /** Fills a session's copy unless that was done, or again as the turn asks. Throws `WORKSPACE_INVALID` for a directory that cannot be copied */
   prepare(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyReport>;
   /** Collects what the session's agent changed, while none of its processes run; resolves to `undefined` if that is nothing */
   collect(copy: WorkspaceCopy, turn: CopyTurn): Promise<CopyChanges | undefined>;

@@ -59,6 +59,16 @@ describe("the briefing of an agent", () => {
     );
   });
 
+  it("names what a copy took over from its directory, and what it did not", async () => {
+    const refreshed = { taken: { count: 2, paths: ["a.txt"] }, kept: { count: 1, paths: ["b.txt"] } };
+    const copy = { isReused: true, entries: 1, bytes: 1, leftOut: [], notes: [], refreshed };
+
+    expect(await withBriefing(ask(), { isolation: "container" }, { copy })).toBe(
+      `Look.\n\n${CAN} The copy was brought up to date: Taken over from the directory: "a.txt" and 1 more. ` +
+        `Not taken over, since the agent's own work is in their way: "b.txt". ${INSTEAD}`,
+    );
+  });
+
   it.each(["none", "remote"] as const)("is missing with the isolation %s", async (isolation) => {
     expect(await withBriefing(ask(), { isolation })).toBe("Look.");
   });

@@ -32,6 +32,7 @@ export function openCopies(
       excludes: join(folder, "ignore"),
       home,
     },
+    openSets: changes.open,
     async settle(directory) {
       for (const line of await changes.settle(directory)) report(escapeForTerminal(line));
     },
@@ -39,6 +40,7 @@ export function openCopies(
       const sets = await changes.open();
       const stored = await sets.collect({
         base: base.manifest,
+        startedMs: base.startedMs,
         copy: copy.read(),
         sessionId,
         agent,

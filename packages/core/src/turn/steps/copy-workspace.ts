@@ -20,6 +20,7 @@ export function copyWorkspace({ copies }: Pick<TurnSettings, "copies">): Step {
       directory: session.directory,
       git: turn.git.folders,
       sharedBase: turn.asked.sharedBase,
+      refresh: turn.asked.refresh,
       signal: turn.signal,
       onProgress: (text: string) => turn.enter({ phase: "starting", doing: text }),
     };

@@ -2,7 +2,8 @@ import { BudgieError, createRunTurn, type Runner } from "@budgie/core";
 import type { WorkspaceCopy } from "@budgie/core/copies";
 import type { Policy } from "@budgie/core/policy";
 import { TurnEvents, type TurnProgress } from "../../../src/protocol/turn-events.ts";
-import type { SharedBase, WorkspaceCopies } from "../../../src/turn/workspace-copies.ts";
+import type { TurnRequest } from "../../../src/turn/turn-request.ts";
+import type { WorkspaceCopies } from "../../../src/turn/workspace-copies.ts";
 import { createFakeRunner, failureOf } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
 import { AGENT } from "../../helpers/agent.ts";
@@ -16,6 +17,10 @@ describe("a turn on a copy", () => {
 
     expect(order).toEqual(["prepare", "agent", "collect"]);
     expect(reply.copy).toEqual({ ...REPORT, changes: CHANGES });
+  });
+
+  it("passes on that the call wants the directory's later changes", async () => {
+    expect((await ask("copy", { refresh: true })).refreshed).toEqual([true]);
   });
 
   it("that may only read has nothing collected", async () => {
@@ -71,7 +76,7 @@ describe("a turn that shares a base with others", () => {
   });
 });
 
-type Asked = { readonly fails?: boolean; readonly hasCopies?: boolean; readonly sharedBase?: SharedBase };
+type Asked = Pick<TurnRequest, "refresh" | "sharedBase"> & { readonly fails?: boolean; readonly hasCopies?: boolean };
 const orders = new WeakMap<object, string[]>();
 
 async function fail(turn: Promise<unknown>) {
@@ -79,15 +84,20 @@ async function fail(turn: Promise<unknown>) {
   return { error, order: orders.get(error) ?? [] };
 }
 
-async function ask(workspace: Policy["workspace"], { fails = false, hasCopies = true, sharedBase }: Asked = {}) {
+async function ask(
+  workspace: Policy["workspace"],
+  { fails = false, hasCopies = true, refresh, sharedBase }: Asked = {},
+) {
   const bases: unknown[] = [];
+  const refreshed: unknown[] = [];
   const order: string[] = [];
   const phases: TurnProgress[] = [];
   const events = new TurnEvents();
   events.on("phase", (phase) => void phases.push(phase));
   const copies: WorkspaceCopies = {
-    async prepare(_copy, { onProgress, sharedBase: base }) {
+    async prepare(_copy, { onProgress, refresh: isWanted, sharedBase: base }) {
       bases.push(base);
+      refreshed.push(isWanted);
       order.push("prepare");
       onProgress?.("copying");
       return REPORT;
@@ -115,9 +125,9 @@ async function ask(workspace: Policy["workspace"], { fails = false, hasCopies = 
     copies,
   });
   try {
-    const request = { agent: AGENT.name, prompt: "Look.", directory: import.meta.dirname, sharedBase };
+    const request = { agent: AGENT.name, prompt: "Look.", directory: import.meta.dirname, refresh, sharedBase };
     const reply = await runTurn(request, { events });
-    return { bases, order, phases, reply };
+    return { bases, order, phases, refreshed, reply };
   } catch (error) {
     orders.set(error as object, order);
     throw error;

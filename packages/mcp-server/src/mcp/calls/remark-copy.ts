@@ -1,6 +1,6 @@
 import type { FailureReport } from "@budgie/core";
 import type { ChangesReview, CopyChanges, NamedPaths } from "@budgie/core/errors";
-import { listLacks } from "@budgie/core/turn";
+import { listLacks, listRefreshed } from "@budgie/core/turn";
 
 /** Returns sentences about the copy that an agent worked on: its changes, and what it lacks. */
 export function remarkCopy(copy: FailureReport["copy"]): readonly string[] {
@@ -10,7 +10,7 @@ export function remarkCopy(copy: FailureReport["copy"]): readonly string[] {
   return [
     ...(changes === undefined ? [worked] : [`${worked} ${formatChanges(changes)}`]),
     ...(changes?.review === undefined ? [] : remarkReview(changes.review)),
-    ...listLacks(copy).map((lack) => `The copy: ${lack}`),
+    ...[...listRefreshed(copy), ...listLacks(copy)].map((fact) => `The copy: ${fact}`),
   ];
 }
 

@@ -4,7 +4,8 @@ import { chooseAnnotations } from "./choose-annotations.ts";
 import { toInputSchema, toOutputSchema } from "./to-input-schema.ts";
 import { formatSandbox } from "./format-sandbox.ts";
 import { fitDescription, untrustedEnding } from "./fit-description.ts";
-import { agentInput, stickyAgentInput } from "./parse-tool-input.ts";
+import { agentInput, stickyAgentInput, withoutCopies } from "./parse-tool-input.ts";
+import { hasCopies } from "../../config/has-copies.ts";
 import { findPolicy } from "../../config/settings.ts";
 import { toToolName } from "../names/tool-name.ts";
 import { replyOutput } from "./tool-output.ts";
@@ -18,13 +19,14 @@ export function buildAgentTool(agent: Agent, options: ToolOptions): Tool {
   const sandbox = options.sandbox && agent.remote === undefined;
   const inSandbox = formatSandbox(agent, options);
   const ending = (inSandbox === "" ? "" : `\n\n${inSandbox}`) + untrustedEnding("Its answers are", options);
+  const input = options.stickySessions ? stickyAgentInput : agentInput;
   return {
     definition: {
       name,
       // A name of invisible characters only would leave an empty title.
       title: sanitizeText(agent.name).trim() || name,
       description: fitDescription(said, ending),
-      inputSchema: toInputSchema(options.stickySessions ? stickyAgentInput : agentInput),
+      inputSchema: toInputSchema(hasCopies(options) ? input : withoutCopies(input)),
       outputSchema: toOutputSchema(replyOutput),
       annotations: chooseAnnotations({ policies: [policy], sandbox }),
     },

@@ -3,8 +3,9 @@ import { formatSandbox } from "./format-sandbox.ts";
 import { HARMLESS, chooseAnnotations } from "./choose-annotations.ts";
 import { toInputSchema, toOutputSchema } from "./to-input-schema.ts";
 import { nameOwnTool } from "../names/name-own-tool.ts";
-import { invokeInput, noInput, stickyInvokeInput } from "./parse-tool-input.ts";
+import { invokeInput, noInput, stickyInvokeInput, withoutCopies } from "./parse-tool-input.ts";
 import { agentsOutput, replyOutput } from "./tool-output.ts";
+import { hasCopies } from "../../config/has-copies.ts";
 import { findPolicy } from "../../config/settings.ts";
 import type { Tool, ToolOptions } from "./tool.ts";
 import { untrustedEnding } from "./fit-description.ts";
@@ -44,12 +45,13 @@ function buildInvokeTool(agents: readonly Agent[], options: ToolOptions): Tool {
     "text of its result is the server's, with the sessionId to pass to resume the conversation.";
   // Without agents, a later one may have the ceiling as its policy.
   const own = agents.map((agent) => findPolicy(options, agent.name));
+  const input = stickySessions ? stickyInvokeInput : invokeInput;
   return {
     definition: {
       name,
       title: "Invoke an agent",
       description: description + untrustedEnding("Its answers are", options),
-      inputSchema: toInputSchema(stickySessions ? stickyInvokeInput : invokeInput),
+      inputSchema: toInputSchema(hasCopies(options) ? input : withoutCopies(input)),
       outputSchema: toOutputSchema(replyOutput),
       annotations: chooseAnnotations({
         policies: own.length === 0 ? [policies.ceiling] : own,

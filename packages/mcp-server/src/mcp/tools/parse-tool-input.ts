@@ -26,6 +26,13 @@ export const agentInput = z.strictObject({
       '"copy" lets the agent work on a copy of the directory, which itself stays as it is; "ro" keeps it from changing anything. ' +
         "Leave it out for what is configured.",
     ),
+  refresh: z
+    .boolean("true or false")
+    .optional()
+    .describe(
+      "With a sessionId: true has its copy take over what changed in the directory since it was made. Files that the agent " +
+        "changed stay as it has them.",
+    ),
   egress: z
     .enum(CALL_MODES, `one of ${CALL_MODES.join(", ")}`)
     .optional()
@@ -94,6 +101,16 @@ export type ParallelInput = z.infer<ReturnType<typeof buildParallelInput>>;
 
 /** The input of a tool without arguments. */
 export const noInput = z.strictObject({});
+
+/** Returns the input that a tool lists: without what only copies have, if there are none. */
+export function withoutCopies<Schema extends typeof agentInput>(schema: Schema): z.ZodObject {
+  const known = listed.get(schema) ?? schema.omit({ refresh: true });
+  listed.set(schema, known);
+  return known;
+}
+
+// The schemas that clients get are cached by these.
+const listed = new WeakMap<z.ZodObject, z.ZodObject>();
 
 /** Checks a tool's arguments, of which `null` ones are omitted. Throws `INPUT_INVALID` naming the argument. */
 export function parseToolInput<Schema extends z.ZodObject>(schema: Schema, value: unknown): z.infer<Schema> {

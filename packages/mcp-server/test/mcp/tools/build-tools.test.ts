@@ -33,6 +33,17 @@ describe("buildTools", () => {
     expect(toNames({ tools, toolNames })).toEqual(names);
   });
 
+  it.each(["agents", "router"] as const)("lists refresh with --tools %s where some agent works on copies", (tools) => {
+    const policies = { ceiling: POLICY, agents: new Map([["writer", { ...POLICY, workspace: "copy" } as const]]) };
+    const listed = (options: Partial<ToolOptions>): readonly string[] =>
+      buildTools(AGENTS, { ...TOOL_OPTIONS, tools, ...options }).flatMap(({ definition }) =>
+        Object.keys(definition.inputSchema.properties ?? {}),
+      );
+
+    expect(listed({ policies })).toContain("refresh");
+    expect(listed({})).not.toContain("refresh");
+  });
+
   it("offers invoke_parallel where some agent works on copies, unless it is switched off", () => {
     const policies = { ceiling: POLICY, agents: new Map([["writer", { ...POLICY, workspace: "copy" } as const]]) };
 

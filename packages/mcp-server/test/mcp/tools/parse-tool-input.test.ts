@@ -25,7 +25,7 @@ describe("parseToolInput", () => {
   it.each([
     [
       { prompt: "p", directory: "/d", session_id: "s", cwd: "/" },
-      'The tool has no argument "session_id", "cwd". Its arguments are: prompt, directory, sessionId, workspace, egress, timeout, budget.',
+      'The tool has no argument "session_id", "cwd". Its arguments are: prompt, directory, sessionId, workspace, refresh, egress, timeout, budget.',
     ],
     [
       { prompt: "p" },
@@ -47,7 +47,7 @@ describe("parseToolInput", () => {
 
   it("refuses the same arguments of invoke_agent as of an agent's own tool", () => {
     expect(() => parseToolInput(invokeInput, { agent: "a", prompt: "p", directory: "/d", session_id: "s" })).toThrow(
-      'The tool has no argument "session_id". Its arguments are: agent, prompt, directory, sessionId, workspace, egress, ' +
+      'The tool has no argument "session_id". Its arguments are: agent, prompt, directory, sessionId, workspace, refresh, egress, ' +
         "timeout, budget.",
     );
     expect(() => parseToolInput(invokeInput, { prompt: "p", directory: "/d" })).toThrow(
