@@ -1,9 +1,10 @@
 # shellcheck shell=bash disable=SC2154
 # Sourced after steps.sh: prepares the checkout, which means npm packages, a build, and a container engine that answers. Does only
-# what is missing.
+# what is missing, and nothing for a script whose caller did and set BUDGIE_IS_SET_UP.
 
 # Prepares everything except better-sqlite3, whose compilation takes a minute. Images need not wait for it; `finish_set_up` does.
 set_up() {
+  if [ -n "${BUDGIE_IS_SET_UP:-}" ]; then return; fi
   headline "Set-up"
   check_node
   install_packages
@@ -12,6 +13,7 @@ set_up() {
 }
 
 finish_set_up() {
+  if [ -n "${BUDGIE_IS_SET_UP:-}" ]; then return; fi
   if [ -n "${begun[sqlite]:-}" ]; then finished sqlite; fi
   step "Build" npm run --silent build
 }

@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { CLAIM_GROUPS, CLAIMS } from "@budgie/claims";
 import { toClaimsList } from "./helpers/claims-list.ts";
+import { ON_EACH_ENGINE } from "./helpers/on-each-engine.ts";
+import { CONTAINER_REMOVALS } from "./helpers/remove-protections.ts";
 
 const checkout = fileURLToPath(new URL("../../..", import.meta.url));
 const page = join(checkout, "docs/claims.md");
@@ -30,6 +32,23 @@ describe("the list of claims", () => {
       expect(probes.length, id).toBeGreaterThan(0);
       expect(new Set(probes.map(({ name }) => name)).size, id).toBe(probes.length);
     }
+  });
+});
+
+describe("docs/security.md", () => {
+  it("names the claims that are tried on the machine's own engine only", () => {
+    const text = readFileSync(join(checkout, "docs/security.md"), "utf8");
+    const named = [...(/own engine only: ([^.]*)\./.exec(text)?.[1] ?? "").matchAll(/`([\w-]+)`/g)].map(([, id]) => id);
+
+    const left = CLAIMS.filter((claim) => !ON_EACH_ENGINE.includes(claim));
+    expect(named.toSorted()).toEqual(left.map(({ id }) => id).toSorted());
+  });
+
+  it("leaves no claim to one engine that the engine enforces", () => {
+    const left = CLAIMS.filter((claim) => !ON_EACH_ENGINE.includes(claim));
+
+    const protections = left.flatMap((claim) => claim.protections);
+    expect(protections.filter((protection) => protection in CONTAINER_REMOVALS)).toEqual([]);
   });
 });
 

@@ -10,6 +10,14 @@ const HELD_BY_BUDGIE: ReadonlySet<string> = new Set([
   "reported-changes",
   "no-rebinding",
   "only-allowed-tools",
+  "session-ids",
+  "credentials",
+  "login-only",
+  "copied-database",
+  "reported-hooks",
+  "own-servers",
+  "bounded-servers",
+  "bounded-connections",
 ]);
 
 /** The claims that an engine could break. */

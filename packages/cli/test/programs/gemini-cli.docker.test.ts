@@ -12,7 +12,8 @@ const GEMINI = PROGRAMS["Gemini CLI"];
 describeProgram("Gemini CLI", GEMINI);
 
 // It destroys a conversation that is loaded in the clock minute of its begin (gemini-cli#28693).
-describe("Gemini CLI, asked twice within a minute", { timeout: 300_000 }, () => {
+// Each test waits for minutes to pass, so both wait at once.
+describe.concurrent("Gemini CLI, asked twice within a minute", { timeout: 300_000 }, () => {
   it("remembers, since budgie loads the conversation in the next minute", async () => {
     const { isInOneMinute, second } = await askTwice(GEMINI);
 
