@@ -7,11 +7,11 @@ import {
   type CertificateAuthority,
   type InterceptingProxy,
 } from "@budgie/testkit";
-import { createGitServer } from "../../../runner-docker/test/proxy/git-server.ts";
-import { createPythonIndex } from "../fixtures/python-index.ts";
-import { removeKept } from "../helpers/engine.ts";
-import { createNpmRegistry } from "../helpers/npm-registry.ts";
-import { CALL_VARIABLES, createBudgieUser, TEST_IMAGE, type BudgieUser } from "../helpers/start-budgie.ts";
+import { createGitServer } from "../../../../runner-docker/test/proxy/git-server.ts";
+import { createPythonIndex } from "../../fixtures/python-index.ts";
+import { removeKept } from "../../helpers/engine.ts";
+import { createNpmRegistry } from "../../helpers/npm-registry.ts";
+import { CALL_VARIABLES, createBudgieUser, TEST_IMAGE, type BudgieUser } from "../../helpers/start-budgie.ts";
 
 /** Python and git */
 const PROJECTS_IMAGE = process.env["BUDGIE_TEST_PROJECTS_IMAGE"] ?? "budgie-projects:latest";
