@@ -1,5 +1,6 @@
-import { createServer as createHttpServer } from "node:http";
-import { createServer } from "node:https";
+import { readFile } from "node:fs/promises";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, request } from "node:https";
 import type { Duplex } from "node:stream";
 import type { CertificateAuthority } from "./certificate-authority.ts";
 import { serveOnLoopback } from "./serve-on-loopback.ts";
@@ -10,14 +11,21 @@ export type InterceptingProxy = AsyncDisposable & {
   readonly asked: readonly string[];
 };
 
-/** Starts a company's proxy: it shows certificates of an authority of its own in place of every server, and answers `404` for all of them. */
+/** The ports of HTTPS servers on loopback, with certificates of the same authority, by host name; `undefined` answers `404`. */
+type Servers = Readonly<Record<string, number | undefined>>;
+
+/** Starts a company's proxy: it shows certificates of an authority of its own in place of every server's, and reads and passes on what is said. */
 export async function createInterceptingProxy(
   authority: CertificateAuthority,
-  ...names: readonly string[]
+  servers: Servers,
 ): Promise<InterceptingProxy> {
   const asked: string[] = [];
   const tunnels = new Set<Duplex>();
-  const inside = createServer(await authority.issue(...names), (_, response) => response.writeHead(404).end());
+  const ca = await readFile(authority.file);
+  const inside = createServer(await authority.issue(...Object.keys(servers)), (asking, response) => {
+    const servername = asking.headers.host ?? "";
+    passOn(asking, response, { ca, servername, port: servers[servername] });
+  });
   const proxy = createHttpServer().on("connect", ({ url = "" }, socket: Duplex) => {
     asked.push(url);
     tunnels.add(socket);
@@ -34,4 +42,16 @@ export async function createInterceptingProxy(
       await served[Symbol.asyncDispose]();
     },
   };
+}
+
+type Target = { readonly ca: Buffer; readonly servername: string; readonly port: number | undefined };
+
+function passOn(asking: IncomingMessage, response: ServerResponse, { port, ...trust }: Target): void {
+  if (port === undefined) return void response.writeHead(404).end();
+  const { headers, method, url: path } = asking;
+  const passed = request({ ...trust, host: "127.0.0.1", port, path, method, headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers);
+    answer.pipe(response);
+  });
+  asking.pipe(passed.on("error", () => response.destroy()));
 }

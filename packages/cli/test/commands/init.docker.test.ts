@@ -84,7 +84,7 @@ describe("budgie init", () => {
     await using user = await createBudgieUser();
     const allowed = ["--allow-host", `registry.test:${server.port}=127.0.0.1`];
 
-    await using proxy = await createInterceptingProxy(authority, "q.us-east-1.amazonaws.com");
+    await using proxy = await createInterceptingProxy(authority, { "q.us-east-1.amazonaws.com": undefined });
 
     const unknown = await initWith(user, { HTTPS_PROXY: proxy.url });
     const offered = await initWith(user, { NODE_EXTRA_CA_CERTS: authority.file }, ...allowed);

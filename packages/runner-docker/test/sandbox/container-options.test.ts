@@ -147,6 +147,7 @@ describe("toSandboxContainer, of a turn that joins a session container", () => {
       "JAVA_TOOL_OPTIONS=-Dhttp.proxyHost=127.0.0.1 -Dhttp.proxyPort=3128 -Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128",
       "NODE_USE_ENV_PROXY=1",
       "NO_PROXY=localhost,127.0.0.1,::1",
+      "PIP_RETRIES=2",
       `http_proxy=${proxy}`,
       `https_proxy=${proxy}`,
       "no_proxy=localhost,127.0.0.1,::1",

@@ -30,6 +30,8 @@ export const PROXY_ENV: Readonly<Record<string, string>> = {
   // npm tries each request three times, and would wait 70 s in between though the proxy's answer stays the same.
   npm_config_fetch_retry_mintimeout: "1000",
   npm_config_fetch_retry_maxtimeout: "4000",
+  // pip would try six times.
+  PIP_RETRIES: "2",
   // Node's fetch reads the other variables only with this one, from Node 22.21 on.
   NODE_USE_ENV_PROXY: "1",
 };

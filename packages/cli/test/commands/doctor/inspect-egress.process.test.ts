@@ -10,7 +10,7 @@ const policy: EgressPolicy = { mode: "allowlist", hosts: ["*.kiro.dev", KIRO, "o
 
 it("behind a proxy that inspects TLS, one of Kiro's hosts is looked at if it is called, and the file to trust is named", async () => {
   await using authority = await createCertificateAuthority("Corp CA");
-  await using proxy = await createInterceptingProxy(authority, KIRO);
+  await using proxy = await createInterceptingProxy(authority, { [KIRO]: undefined });
   const env = { HTTPS_PROXY: proxy.url, NODE_EXTRA_CA_CERTS: authority.file };
   const trial = { caFile: undefined, host: toSilentHost({ cwd: "/", home: "/", env }) };
   const print = async () => "";
