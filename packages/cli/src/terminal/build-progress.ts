@@ -9,7 +9,7 @@ export type BuildProgress = {
   readonly step: () => string | undefined;
   /** Returns the last lines */
   readonly last: () => readonly string[];
-  /** Prints the last lines of the step that it is at, which a terminal did not keep */
+  /** Prints the last lines of the step that it is at, which a terminal did not keep, without percentages */
   readonly showLast: () => void;
 };
 
@@ -48,8 +48,8 @@ export function createBuildProgress({ columns, stdout }: Host): BuildProgress {
     },
     clear,
     showLast() {
-      const ofStep = lines.slice(lines.findLastIndex(isKept) + 1).slice(-MOST_SHOWN);
-      for (const line of ofStep) stdout.write(`  ${line}\n`);
+      const ofStep = lines.slice(lines.findLastIndex(isKept) + 1).filter((line) => !/%\)?$/.test(line));
+      for (const line of ofStep.slice(-MOST_SHOWN)) stdout.write(`  ${line}\n`);
     },
   };
 }

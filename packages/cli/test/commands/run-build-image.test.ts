@@ -78,7 +78,7 @@ describe("budgie build-image", () => {
   it("cuts a step's script to the width of a terminal, and prints the end of the step that failed", async () => {
     await using user = await createBudgieUser();
     const stdout = new PassThrough();
-    const stream = `Step 1/2 : ARG A\nStep 2/2 : RUN ${"true; ".repeat(50)}\nfirst\ncurl: (6) Could not resolve host\n`;
+    const stream = `Step 1/2 : ARG A\nStep 2/2 : RUN ${"true; ".repeat(50)}\nfirst\n(Reading ... 5%\r50%\ncurl: (6) Could not resolve host\n`;
     await using engine = await createFakeEngine({
       "GET /version": { ApiVersion: "1.41" },
       "GET /info": {},
