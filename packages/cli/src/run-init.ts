@@ -1,11 +1,13 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { BudgieError, loadAgents } from "@budgie/core";
 import { isKiros } from "@budgie/core/agents";
+import { isWithin } from "@budgie/core/policy";
 import { escapeForTerminal } from "@budgie/core/text";
 import { EXIT, withFlags, type Host } from "@budgie/mcp-server";
 import { acceptAgents } from "@budgie/mcp-server/commands";
 import { findSqliteProblem } from "@budgie/store";
+import { formatBuildTodo } from "./agents/build-todo.ts";
 import type { Config } from "./config/config.ts";
 import { hasPerson, isYes } from "./process/refuse-without-person.ts";
 import { createStyle } from "./terminal/style.ts";
@@ -47,28 +49,27 @@ export async function runInit(config: Config, options: InitOptions, host: Host):
   return called === EXIT.done ? installClients(config, options, host) : called;
 }
 
-/** Checks engine, image, login and the certificates of named hosts, and builds the image if there is none. */
+/** Checks directory, engine, image, login and the certificates of named hosts, and builds the image if nothing else is missing. */
 async function prepareSandbox(config: Config, options: InitOptions, host: Host): Promise<number> {
   const facts = await inspectMachine(config, host);
-  const isMissing = facts.engine.ok && !facts.image.ok;
-  if (
-    isMissing &&
-    (await agree(`There is no image "${config.sandboxImage}". Build it, which takes some minutes?`, options, host))
-  ) {
-    const { caFile, sandboxImage: tag } = config;
-    const build = { tag, caFile, buildArgs: [], context: undefined, presets: [], network: undefined };
-    const built = await runBuildImage(build, host);
+  const machine = [
+    ...inspectDirectory(options, host),
+    ...listSandboxFindings(facts, config, host).filter(({ what }) => what !== "secrets"),
+    ...listSqliteFindings(findSqliteProblem()),
+  ];
+  // A build takes minutes, and would be in vain if the user had to stop at the next step.
+  const isImageAll = machine.filter(isFailure).every(({ what }) => what === "image");
+  if (facts.engine.ok && !facts.image.ok && isImageAll && (await agreeToBuild(config, options, host))) {
+    const built = await buildImage(config, host);
     return built === EXIT.done ? prepareSandbox(config, { ...options, yes: false }, host) : built;
   }
-  const machine = listSandboxFindings(facts, config, host).filter(({ what }) => what !== "secrets");
   // A call would fail at its certificates, and an agent may try for long.
   const certificates = await inspectCertificates(facts, config.policies.ceiling.egress, {
     caFile: config.caFile,
     callsKiro: true,
     host,
   });
-  const sqlite = listSqliteFindings(findSqliteProblem());
-  const findings = withoutRepeats([...machine, ...certificates, ...sqlite]).map((finding) => ({
+  const findings = withoutRepeats([...machine, ...certificates]).map((finding) => ({
     ...finding,
     text: withFlags(finding.text),
   }));
@@ -77,8 +78,36 @@ async function prepareSandbox(config: Config, options: InitOptions, host: Host):
   host.stdout.write(findingLines(sound, style, host.columns));
   if (!findings.some(isFailure)) return EXIT.done;
   host.stdout.write(failureText(findings, style, host.columns));
-  host.stdout.write('\nThen run "budgie init" again.\n');
+  host.stdout.write(AGAIN);
   return facts.engine.ok && facts.image.ok ? EXIT.failed : EXIT.unready;
+}
+
+const AGAIN = '\nThen run "budgie init" again.\n';
+
+/** Refuses the home directory and what holds it, where a first command is often typed and no agent is let in. */
+function inspectDirectory({ directory }: InitOptions, { cwd, home }: Host): readonly Finding[] {
+  const path = resolve(cwd, directory);
+  const [real, realHome] = [path, home].map((each) => (existsSync(each) ? realpathSync(each) : each)) as [
+    string,
+    string,
+  ];
+  if (!isWithin(realHome, real)) return [];
+  const text = `"${path}" ${real === realHome ? "is" : "holds"} your home directory, which a sandbox is never given`;
+  return [
+    { state: "failed", what: "directory", text, todo: "cd PROJECT    # a folder of yours, below your home directory" },
+  ];
+}
+
+function agreeToBuild({ sandboxImage }: Config, options: InitOptions, host: Host): Promise<boolean> {
+  return agree(`There is no image "${sandboxImage}". Build it, which takes some minutes?`, options, host);
+}
+
+async function buildImage({ caFile, sandboxImage: tag }: Config, host: Host): Promise<number> {
+  const build = { tag, caFile, buildArgs: [], context: undefined, presets: [], network: undefined };
+  const built = await runBuildImage(build, host);
+  const todo = formatBuildTodo({ image: tag, isThere: false });
+  if (built !== EXIT.done) host.stdout.write(`\nTo do:\n  ${todo}    # with the option that the error names\n${AGAIN}`);
+  return built;
 }
 
 /** Returns the name of an agent that can be called; `undefined` if there is none. */

@@ -10,6 +10,12 @@ export type FailedBuild = {
   readonly isProject?: boolean | undefined;
 };
 
+/** Returns a build's failure as sentences: the cause, and what to try. */
+export function withBuildHint(cause: string, build: FailedBuild): string {
+  const hint = findBuildHint(build);
+  return hint === "" || cause.endsWith(".") ? `${cause} ${hint}`.trim() : `${cause}. ${hint}`;
+}
+
 /** Finds the sentence that says what to try after a build that failed for want of a network; empty for any other. */
 export function findBuildHint(build: FailedBuild): string {
   // The engine itself fetches the base image, outside any step.

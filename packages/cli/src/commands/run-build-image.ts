@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { BudgieError } from "@budgie/core";
 import { escapeForTerminal, readPlainFile } from "@budgie/core/text";
 import { AGENT_PRESETS, type AgentPreset, type AgentPresetName } from "../agents/agent-presets.ts";
-import { findBuildHint } from "./find-build-hint.ts";
+import { withBuildHint } from "./find-build-hint.ts";
 import { createBuildProgress } from "../terminal/build-progress.ts";
 import { EXIT, resolvePath, type Host } from "@budgie/mcp-server";
 
@@ -40,10 +40,10 @@ export async function runBuildImage(options: BuildImageOptions, host: Host): Pro
     onProgress: progress.tell,
   }).finally(progress.clear);
   if (failure !== undefined) {
-    const hint = findBuildHint({ failure, output: progress.last(), hasCaFile: caFile !== undefined });
-    host.report(
-      `The sandbox image was not built: ${escapeForTerminal([shorten(failure, progress.step()), hint].join(" ").trim())}`,
-    );
+    progress.showLast();
+    const build = { failure, output: progress.last(), hasCaFile: caFile !== undefined };
+    const text = escapeForTerminal(withBuildHint(shorten(failure, progress.step()), build));
+    host.report(`The sandbox image was not built: ${text}`);
     return EXIT.failed;
   }
   host.stdout.write(`Built ${tag} (${imageId}).\n`);

@@ -9,9 +9,13 @@ export type BuildProgress = {
   readonly step: () => string | undefined;
   /** Returns the last lines */
   readonly last: () => readonly string[];
+  /** Prints the last lines of the step that it is at, which a terminal did not keep, without percentages */
+  readonly showLast: () => void;
 };
 
 const MOST_LINES = 40;
+
+const MOST_SHOWN = 10;
 
 /** Creates the output of a build, without what a terminal would obey. A terminal keeps only steps and notes, and shows the steps' output in one changing line. */
 export function createBuildProgress({ columns, stdout }: Host): BuildProgress {
@@ -30,7 +34,7 @@ export function createBuildProgress({ columns, stdout }: Host): BuildProgress {
   const told = { last: () => lines, step: () => current };
   if (columns === undefined) {
     const tell = (text: string): void => keep(text).forEach((line) => void stdout.write(`${line}\n`));
-    return { ...told, tell, clear: () => undefined };
+    return { ...told, tell, clear: () => undefined, showLast: () => undefined };
   }
   const clear = (): void => void stdout.write("\r\u001B[2K");
   return {
@@ -38,11 +42,25 @@ export function createBuildProgress({ columns, stdout }: Host): BuildProgress {
     tell(text) {
       for (const line of keep(text)) {
         clear();
-        stdout.write(/^(?:Step|Note:) /.test(line) ? `${line}\n` : line.slice(0, columns - 1));
+        // A step repeats its whole script.
+        stdout.write(isKept(line) ? `${line.startsWith("Note:") ? line : cut(line, columns)}\n` : cut(line, columns));
       }
     },
     clear,
+    showLast() {
+      const ofStep = lines.slice(lines.findLastIndex(isKept) + 1).filter((line) => !/%\)?$/.test(line));
+      for (const line of ofStep.slice(-MOST_SHOWN)) stdout.write(`  ${line}\n`);
+    },
   };
+}
+
+function isKept(line: string): boolean {
+  return /^(?:Step|Note:) /.test(line);
+}
+
+/** Cuts a line to the width of a terminal, where a full line would break. */
+function cut(line: string, columns: number): string {
+  return line.length < columns ? line : `${line.slice(0, columns - 2)}…`;
 }
 
 function clean(line: string): string {

@@ -64,23 +64,42 @@ describe("budgie build-image", () => {
       "POST /build": { stream: "Step 1/2 : RUN true\nmuch output\nNote: no V3\nStep 2/2 : RUN true\nmore\n" },
       "GET /images/own/json": { Id: "sha256:abc" },
     });
-    const options = {
-      tag: "own",
-      buildArgs: [],
-      context: undefined,
-      presets: [],
-      network: undefined,
-      caFile: undefined,
-    };
     const { home } = user.host;
     const host = toSilentHost({ cwd: home, home, env: engine.hostEnv, stdout, columns: 80 });
 
-    await runBuildImage(options, host);
+    await runBuildImage(OWN, host);
 
     const shown = String(stdout.read())
       .split("\n")
       .map((line) => line.split("\u001B[2K").at(-1));
     expect(shown).toEqual(["Step 1/2 : RUN true", "Note: no V3", "Step 2/2 : RUN true", "Built own (sha256:abc).", ""]);
+  });
+
+  it("cuts a step's script to the width of a terminal, and prints the end of the step that failed", async () => {
+    await using user = await createBudgieUser();
+    const stdout = new PassThrough();
+    const stream = `Step 1/2 : ARG A\nStep 2/2 : RUN ${"true; ".repeat(50)}\nfirst\n(Reading ... 5%\r50%\ncurl: (6) Could not resolve host\n`;
+    await using engine = await createFakeEngine({
+      "GET /version": { ApiVersion: "1.41" },
+      "GET /info": {},
+      "POST /build": { stream, error: "The command '/bin/sh -c true' returned a non-zero code: 6" },
+    });
+    const { home } = user.host;
+    const host = toSilentHost({ cwd: home, home, env: engine.hostEnv, stdout, columns: 40 });
+
+    await runBuildImage(OWN, host);
+
+    const shown = String(stdout.read())
+      .split("\n")
+      .map((line) => line.split("\u001B[2K").at(-1));
+    expect(shown).toEqual([
+      "Step 1/2 : ARG A",
+      "Step 2/2 : RUN true; true; true; true;…",
+      "  first",
+      "  curl: (6) Could not resolve host",
+      "",
+    ]);
+    expect(shown[1]).toHaveLength(39);
   });
 
   it("prints plain text into a pipe, and names the step that failed in place of its script", async () => {
@@ -135,6 +154,8 @@ describe("budgie build-image", () => {
     });
   });
 });
+
+const OWN = { tag: "own", buildArgs: [], context: undefined, presets: [], network: undefined, caFile: undefined };
 
 /** Creates an engine that records a build's options, and builds nothing. */
 function createRefusingEngine(): Promise<FakeEngine> {

@@ -77,7 +77,7 @@ export async function connectEngine(
       problems.push(`${url} (from ${foundBy}): ${formatReason(error)}`);
     }
   }
-  throw new BudgieError("RUNNER_UNAVAILABLE", formatAdvice(problems, usualSockets(env, home)), { cause });
+  throw new BudgieError("RUNNER_UNAVAILABLE", formatSilence({ problems, cause }, usualSockets(env, home)), { cause });
 }
 
 type Version = {
@@ -170,8 +170,12 @@ function formatReason(error: unknown): string {
   return REASONS[code ?? ""] ?? message;
 }
 
-function formatAdvice(problems: readonly string[], sockets: readonly string[]): string {
-  const remedy = `Start Docker or Podman, or set DOCKER_HOST.`;
-  if (problems.length === 0) return `No container engine was found at ${sockets.join(", ")}. ${remedy}`;
-  return `Cannot reach a container engine at ${problems.join("; ")}. ${remedy}`;
+type Silence = { readonly problems: readonly string[]; readonly cause: readonly SilentEndpoint[] };
+
+/** Returns the sentences about an engine that does not answer. One that refuses its socket runs already, and needs no start. */
+export function formatSilence({ cause, problems }: Silence, sockets: readonly string[]): string {
+  const remedy = ` Start Docker or Podman, or set DOCKER_HOST.`;
+  if (problems.length === 0) return `No container engine was found at ${sockets.join(", ")}.${remedy}`;
+  const isRefused = cause.every(({ code }) => code === "EACCES");
+  return `Cannot reach a container engine at ${problems.join("; ")}.${isRefused ? "" : remedy}`;
 }

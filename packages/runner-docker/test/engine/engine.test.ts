@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { connectEngine } from "../../src/engine/engine.ts";
+import { connectEngine, formatSilence } from "../../src/engine/engine.ts";
 import { createFakeEngine } from "../helpers/fake-engine.ts";
 
 const VERSION = {
@@ -110,6 +110,14 @@ describe("connectEngine", () => {
 
     expect(line).toContain(`unix://${socket} (from DOCKER_HOST)`);
     expect(line).toMatch(/Start Docker or Podman, or set DOCKER_HOST\.$/);
+  });
+
+  it("asks nobody to start an engine that only refuses its socket", () => {
+    const refused = { url: "unix:///run/docker.sock", foundBy: "the usual sockets", code: "EACCES" };
+    const problems = ["unix:///run/docker.sock: permission denied"];
+
+    expect(formatSilence({ problems, cause: [refused] }, [])).toMatch(/: permission denied\.$/);
+    expect(formatSilence({ problems, cause: [refused, { ...refused, code: "ENOENT" }] }, [])).toMatch(/Start Docker/);
   });
 
   it("reports a server that is no engine", async () => {

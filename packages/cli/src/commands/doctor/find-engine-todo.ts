@@ -94,8 +94,8 @@ const JOIN = 'sudo usermod -aG docker "$USER"    # then log out and in';
 const PODMAN = "podman && systemctl --user enable --now podman.socket";
 
 const INSTALL: ReadonlyMap<string, string> = new Map([
-  ["debian", `sudo apt-get install docker.io && ${JOIN}`],
-  ["ubuntu", `sudo apt-get install docker.io && ${JOIN}`],
+  ["debian", `sudo apt-get update && sudo apt-get install docker.io && ${JOIN}`],
+  ["ubuntu", `sudo apt-get update && sudo apt-get install docker.io && ${JOIN}`],
   ["fedora", `sudo dnf install ${PODMAN}`],
   ["rhel", `sudo dnf install ${PODMAN}`],
   ["suse", `sudo zypper install ${PODMAN}`],

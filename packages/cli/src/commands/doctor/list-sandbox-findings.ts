@@ -43,10 +43,12 @@ type Login = NonNullable<SandboxFacts["login"]>;
 
 function inspectLogin(login: Login, kiroDataDir: string, path: string | undefined): Finding {
   const command = login.ok ? undefined : /"(kiro-cli \w+)"/.exec(login.problem)?.[1];
-  const isInstalled = findOnPath("kiro-cli", path) !== undefined;
+  const isThere = (program: string): boolean => findOnPath(program, path) !== undefined;
+  // A bare distribution has neither.
+  const needs = ["curl", "unzip"].every(isThere) ? "" : "    # needs curl and unzip: install them first";
   return withTodo(
     makeFinding("login", login, (facts) => formatLogin(facts, kiroDataDir)),
-    command === undefined || isInstalled ? command : `${INSTALL} && ${command}`,
+    command === undefined || isThere("kiro-cli") ? command : `${INSTALL} && ${command}${needs}`,
   );
 }
 

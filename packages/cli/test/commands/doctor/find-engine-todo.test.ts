@@ -83,8 +83,11 @@ describe("without an engine that runs", () => {
   });
 
   it.each([
-    ['ID=debian\nVERSION_ID="12"', /^sudo apt-get install docker\.io && sudo usermod -aG docker "\$USER"/],
-    ["ID=linuxmint\nID_LIKE=ubuntu", /^sudo apt-get install docker\.io/],
+    [
+      'ID=debian\nVERSION_ID="12"',
+      /^sudo apt-get update && sudo apt-get install docker\.io && sudo usermod -aG docker "\$USER"/,
+    ],
+    ["ID=linuxmint\nID_LIKE=ubuntu", /^sudo apt-get update && sudo apt-get install docker\.io/],
     ['ID="rocky"\nID_LIKE="rhel centos fedora"', /^sudo dnf install podman && systemctl --user enable/],
     ["ID=arch", /^sudo pacman -S docker/],
     ["ID=other", /^# install Docker or Podman: https:/],

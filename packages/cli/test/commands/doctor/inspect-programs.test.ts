@@ -66,6 +66,19 @@ describe("budgie doctor with configured agents", () => {
     expect(without.stdout).not.toMatch(/^\w+ +(?:login|program) /m);
     expect(beside.stdout).toMatch(/^failed +login +.*kiro-cli login/m);
   });
+
+  it("names what Kiro's installer needs on a machine without it", async () => {
+    await using user = await createBudgieUser({ login: false });
+    const bin = join(user.host.home, "bin");
+    mkdirSync(bin);
+    for (const name of ["curl", "unzip"]) writeFileSync(join(bin, name), "", { mode: 0o755 });
+
+    const bare = await user.command(["doctor"], NO_ENGINE);
+    const usual = await user.command(["doctor"], { ...NO_ENGINE, PATH: bin });
+
+    expect(bare.stdout).toMatch(/install \| bash && kiro-cli login {4}# needs curl and unzip: install them first$/m);
+    expect(usual.stdout).toMatch(/install \| bash && kiro-cli login$/m);
+  });
 });
 
 describe("budgie doctor with agents elsewhere", () => {

@@ -44,7 +44,7 @@ describe("budgie doctor", () => {
       new RegExp(
         `^failed  image      The sandbox image .*\nfailed  login      there is none in .*\n` +
           `failed  agents     There is no agents directory "${user.host.agentsDir}"\\. .* with --agents-dir\\.\n\n` +
-          `To do:\n  budgie build-image\n  curl \\S+ https://cli.kiro.dev/install \\| bash && kiro-cli login\n  budgie init\n$`,
+          `To do:\n  budgie build-image\n  curl \\S+ https://cli.kiro.dev/install \\| bash && kiro-cli login {4}# needs curl and unzip: install them first\n  budgie init\n$`,
       ),
     );
     expect(stdout).not.toMatch(/scandir|there is no image to look into/);
