@@ -58,7 +58,7 @@ export async function applyChanges(options: ApplyOptions): Promise<ApplyResult> 
     const isWhole = plan.conflicts.length + plan.heldBack.length === 0;
     const state = isWhole ? "applied" : outcome.applied.length > 0 ? "partly" : stored.state;
     noteDirectory(fileTrust, stored.directory);
-    const failures = await runApply({ ...options, host, stored, steps: plan.steps, done: { state, outcome } });
+    const failures = await runApply({ ...options, host, stored, plan, done: { state, outcome } });
     if (failures.length > 0) return toUnchanged(stored, { ...plan, conflicts: failures });
     return { ...outcome, id: stored.id, directory: stored.directory, state };
   });

@@ -15,6 +15,8 @@ import type { MergeChange } from "./merge-change.ts";
 /** The steps that bring changes into a directory, and what stands in the way. */
 export type PlannedApply = {
   readonly steps: readonly Step[];
+  /** The facts by which the entries that are moved aside are known again, by their paths */
+  readonly seen: ReadonlyMap<string, string>;
   /** The paths of the steps, and those that have their change already */
   readonly applied: readonly AppliedPath[];
   readonly conflicts: readonly Unapplied[];
@@ -56,7 +58,8 @@ export async function planApply(
     }
   }
   const { applied, conflicts, heldBack, refused, steps } = plan;
-  return { applied, conflicts, heldBack, refused, steps: toOrder(steps) };
+  const seen = new Map([...looked].flatMap(([path, found]) => ("seen" in found ? [[path, found.seen] as const] : [])));
+  return { applied, conflicts, heldBack, refused, seen, steps: toOrder(steps) };
 }
 
 function findStop(change: Change, withGuarded: boolean): "guarded" | { readonly why: string } | undefined {
@@ -109,7 +112,7 @@ async function look(host: HostFolder, { after, before, path }: Change): Promise<
   // A file of another size need not be read.
   const sizes = new Set([before, after].map((side) => (side?.kind === "file" ? side.size : undefined)));
   try {
-    return await host.at(path, (place) => readHostEntry(place.path, (size) => sizes.has(size)));
+    return await host.at(path, (place) => readHostEntry(place.path, (size) => sizes.has(size), host.calls));
   } catch (error) {
     return { code: String((error as NodeJS.ErrnoException).code) };
   }

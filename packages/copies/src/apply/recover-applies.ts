@@ -70,7 +70,7 @@ async function takeBack(
   try {
     return await host.at(`${stage}/.`, async ({ folder }) => {
       const left = await rollBack({ host, stage: folder, steps });
-      await emptyStage(folder, steps, false);
+      await emptyStage({ calls: host.calls, stage: folder }, steps, false);
       return left;
     });
   } catch (error) {

@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto";
 import { mkdir, rmdir } from "node:fs/promises";
 import { BudgieError, type Owner } from "@budgie/core";
 import { pathIn, type FolderHandle } from "@budgie/core/walk";
-import { syncFolder, type HostFolder } from "../host/host-folder.ts";
+import type { HostFolder } from "../host/host-folder.ts";
 import { STAGE_PREFIX } from "../host/stage-prefix.ts";
 import type { ApplyOutcome, ChangeSets, StoredSet, Unapplied } from "../sets/change-sets.ts";
 import { conflictError, toStageNames, type ApplyPlan, type ConflictError, type Step } from "./apply-plan.ts";
 import { storeFile } from "../sets/keep-base.ts";
 import { listDigests } from "../sets/list-digests.ts";
+import type { PlannedApply } from "./plan-apply.ts";
 import { rollBack } from "./roll-back.ts";
 import { whileRunning } from "./while-running.ts";
 import { emptyStage, stageContents } from "./stage-contents.ts";
@@ -18,7 +19,7 @@ export type ApplyRun = {
   readonly owner: Owner;
   readonly host: HostFolder;
   readonly stored: StoredSet;
-  readonly steps: readonly Step[];
+  readonly plan: Pick<PlannedApply, "seen" | "steps">;
   /** The state and outcome to record at the end */
   readonly done: { readonly state: StoredSet["state"]; readonly outcome: ApplyOutcome };
   readonly onStep?: OnStep | undefined;
@@ -35,7 +36,8 @@ export async function runApply(run: ApplyRun): Promise<readonly Unapplied[]> {
 }
 
 async function runWithJournal(run: ApplyRun, stage: string): Promise<readonly Unapplied[]> {
-  const { host, owner, sets, steps, stored } = run;
+  const { host, owner, plan, sets, stored } = run;
+  const { steps } = plan;
   const { archive } = sets;
   const { directory, id, state } = stored;
   const root = host.identity;
@@ -65,14 +67,15 @@ async function clean({ host, sets }: ApplyRun, stage: string, steps?: readonly S
 
 async function takeOrRollBack(run: ApplyRun, name: string, stage: FolderHandle): Promise<readonly Unapplied[]> {
   const { host, onStep = () => undefined, sets } = run;
-  let steps = run.steps;
+  const { seen } = run.plan;
+  let { steps } = run.plan;
   try {
     await onStep("stage");
-    steps = await stageContents(stage, steps, sets.objects);
-    await host.at(".", ({ folder }) => syncFolder(folder));
+    steps = await stageContents({ host, stage, objects: sets.objects }, steps);
     const plan: ApplyPlan = { stage: name, steps };
-    await sets.archive.plan(host.identity, plan);
-    await takeSteps({ host, stage, steps, onStep });
+    // Only folders are staged with something that the journal does not have yet.
+    if (steps.some(({ op }) => op === "mkdir")) await sets.archive.plan(host.identity, plan);
+    await takeSteps({ host, stage, steps, seen, onStep });
     await keepOld(stage, steps, sets);
     await sets.objects.flush();
     await onStep("commit");
@@ -81,7 +84,7 @@ async function takeOrRollBack(run: ApplyRun, name: string, stage: FolderHandle):
     return [];
   } catch (error) {
     const left = await rollBack({ host, stage, steps });
-    await emptyStage(stage, steps, false);
+    await emptyStage({ calls: host.calls, stage }, steps, false);
     const { conflict } = error as Partial<ConflictError>;
     const others = left.filter((path) => path !== conflict?.path);
     if (conflict !== undefined) return [conflict, ...others.map((path) => ({ path, why: WRITTEN }))];
@@ -108,7 +111,9 @@ async function keepOld(stage: FolderHandle, steps: readonly Step[], { objects }:
 /** Removes a stage. With steps all that they moved aside goes too; otherwise a stage that still has something stays. */
 export async function removeStage(host: HostFolder, stage: string, steps?: readonly Step[]): Promise<void> {
   if (steps !== undefined)
-    await host.at(`${stage}/.`, ({ folder }) => emptyStage(folder, steps, true)).catch(ignoreGone);
+    await host
+      .at(`${stage}/.`, ({ folder }) => emptyStage({ calls: host.calls, stage: folder }, steps, true))
+      .catch(ignoreGone);
   await host.at(stage, (place) => rmdir(place.path)).catch(ignoreGone);
 }
 

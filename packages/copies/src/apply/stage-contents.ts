@@ -1,57 +1,74 @@
-import { link, lstat, mkdir, open, rmdir, symlink, unlink, writeFile } from "node:fs/promises";
+import { closeSync } from "node:fs";
+import { link, lstat, mkdir, rmdir, symlink, unlink, writeFile } from "node:fs/promises";
 import { forEachOf, pathIn, type FolderHandle } from "@budgie/core/walk";
 import type { ObjectStore } from "../objects/object-store.ts";
-import { changeFolderMode, syncFolder } from "../host/host-folder.ts";
+import type { FileCalls } from "../host/file-calls.ts";
+import { changeFolderMode, type HostFolder } from "../host/host-folder.ts";
+import { syncAll, syncEntry } from "../host/sync-all.ts";
 import { conflictError, toStageNames, type Step } from "./apply-plan.ts";
 
 /** Writes the new entries of all steps into the stage, and to the disk. Returns the steps with what the journal needs to know of them. */
 export async function stageContents(
-  stage: FolderHandle,
+  { host, objects, stage }: Staging,
   steps: readonly Step[],
-  objects: ObjectStore,
 ): Promise<readonly Step[]> {
   await probe(stage, steps);
   const staged = [...steps];
+  const files: Buffer[] = [];
   await forEachOf(steps.entries(), AT_ONCE, async ([number, step]) => {
     const path = pathIn(stage, Buffer.from(toStageNames(number).fresh));
-    if (step.op === "write") await stageEntry(path, step, objects);
+    if (step.op === "write" && step.after.kind === "link") return symlink(step.after.target, path);
+    if (step.op === "write") {
+      await stageFile(path, step, { objects, calls: host.calls });
+      files.push(path);
+    }
     if (step.op !== "mkdir") return;
     await mkdir(path);
     if (step.mode !== undefined) await changeFolderMode(path, step.mode & 0o3777);
     const { dev, ino } = await lstat(path, { bigint: true });
     staged[number] = { ...step, identity: `${dev}:${ino}` };
   });
-  await syncFolder(stage);
+  await host.at(".", (root) => syncAll(stage, [...files, pathIn(stage, SELF), root.path], syncEntry));
   return staged;
 }
 
-// The disk syncs several files at once in hardly more time than one.
+export type Staging = { readonly host: HostFolder; readonly stage: FolderHandle; readonly objects: ObjectStore };
+
+const SELF = Buffer.from(".");
+
+// A file server answers several calls at once in hardly more time than one.
 const AT_ONCE = 16;
 
 type Write = Extract<Step, { op: "write" }>;
 
-async function stageEntry(path: Buffer, step: Write, objects: ObjectStore): Promise<void> {
+type Storing = { readonly objects: ObjectStore; readonly calls: FileCalls };
+
+async function stageFile(path: Buffer, step: Write, { calls, objects }: Storing): Promise<void> {
   const { after } = step;
-  if (after.kind === "link") return symlink(after.target, path);
   const content = after.kind === "file" ? await objects.read(after.digest ?? "") : undefined;
   if (content === undefined || after.kind !== "file") {
     throw conflictError(step.path, "its stored content is missing or damaged");
   }
-  const file = await open(path, "wx", after.executable ? 0o777 : 0o666);
+  const fd = await calls.open(path, "wx", step.mode ?? (after.executable ? 0o777 : 0o666));
   try {
-    await file.writeFile(content);
-    const { gid } = await file.stat();
-    if (step.gid !== undefined && step.gid !== gid) {
-      await file.chown(-1, step.gid).catch(() => {
-        throw conflictError(step.path, "its group cannot be kept");
-      });
-    }
-    // After the owner, whose change clears bits.
-    if (step.mode !== undefined) await file.chmod(step.mode);
-    await file.sync();
+    await calls.write(fd, content);
+    await setRights(fd, step, calls);
   } finally {
-    await file.close();
+    closeSync(fd);
   }
+}
+
+async function setRights(fd: number, { gid, mode, path }: Write, calls: FileCalls): Promise<void> {
+  const found = await calls.fstat(fd);
+  const isGiven = gid !== undefined && BigInt(gid) !== found.gid;
+  if (isGiven) {
+    await calls.fchown(fd, -1, gid).catch(() => {
+      throw conflictError(path, "its group cannot be kept");
+    });
+  }
+  // After the owner, whose change clears bits.
+  const isOther = isGiven || (Number(found.mode) & 0o7777) !== mode;
+  if (mode !== undefined && isOther) await calls.fchmod(fd, mode);
 }
 
 /** Throws if the file system has no hard links, or takes two names of the steps for one. */
@@ -89,14 +106,18 @@ function findTwin(steps: readonly Step[]): string | undefined {
 }
 
 /** Removes what the steps left in a stage. What was moved aside and could not go back stays. */
-export async function emptyStage(stage: FolderHandle, steps: readonly Step[], withOld: boolean): Promise<void> {
-  const remove = (name: string): Promise<void> => unlink(pathIn(stage, Buffer.from(name))).catch(ignoreMissing);
+export async function emptyStage(
+  { calls, stage }: { readonly calls: FileCalls; readonly stage: FolderHandle },
+  steps: readonly Step[],
+  withOld: boolean,
+): Promise<void> {
+  const remove = (name: string): Promise<void> => calls.unlink(pathIn(stage, Buffer.from(name))).catch(ignoreMissing);
   for (const name of ["probe", "probe-link"]) await remove(name);
   for (const [number, step] of steps.entries()) {
     const { fresh, old } = toStageNames(number);
     if (step.op === "mkdir") await rmdir(pathIn(stage, Buffer.from(fresh))).catch(ignoreMissing);
     else await remove(fresh);
-    if (withOld) await remove(old);
+    if (withOld && "before" in step) await remove(old);
   }
 }
 

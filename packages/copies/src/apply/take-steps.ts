@@ -1,7 +1,8 @@
-import { link, lstat, rename, rmdir } from "node:fs/promises";
+import { rename, rmdir } from "node:fs/promises";
 import { forEachOf, pathIn, type FolderHandle } from "@budgie/core/walk";
-import { syncFolder, type HostFolder, type HostPlace } from "../host/host-folder.ts";
-import { readHostEntry } from "../host/read-host-entry.ts";
+import type { HostFolder, HostPlace } from "../host/host-folder.ts";
+import { readHostEntry, toSeen } from "../host/read-host-entry.ts";
+import { syncAll, syncEntry } from "../host/sync-all.ts";
 import type { Side } from "../sets/change-set.ts";
 import { isSide } from "../sets/is-side.ts";
 import { conflictError, toStageNames, type Step } from "./apply-plan.ts";
@@ -13,6 +14,8 @@ export type Applying = {
   readonly host: HostFolder;
   readonly stage: FolderHandle;
   readonly steps: readonly Step[];
+  /** The facts of the entries that were compared, by their paths */
+  readonly seen: ReadonlyMap<string, string>;
   readonly onStep: OnStep;
 };
 
@@ -31,16 +34,12 @@ export async function takeSteps(applying: Applying): Promise<void> {
     if ("before" in step && step.before !== undefined) await verifyOld(applying, { number, step, before: step.before });
   });
   await onStep("sync");
-  // A file that was moved aside is in the stage alone until the end.
-  await syncFolder(applying.stage);
-  const folders = new Map(steps.map(({ path }) => [path.slice(0, Math.max(path.lastIndexOf("/"), 0)), path]));
-  for (const path of folders.values()) {
-    // A folder that was removed needs no sync.
-    await host.at(path, ({ folder }) => syncFolder(folder)).catch(ignoreMissing);
-  }
+  await syncFolders(applying);
 }
 
 const AT_ONCE = 16;
+
+const SELF = Buffer.from(".");
 
 type Taking = { readonly number: number; readonly step: Step; readonly place: HostPlace };
 
@@ -59,22 +58,25 @@ async function takeStep(applying: Applying, taking: Taking): Promise<void> {
   }
 }
 
-async function moveAside({ onStep, stage }: Applying, { number, place, step }: Taking, before: Side): Promise<void> {
+async function moveAside(applying: Applying, { number, place, step }: Taking, before: Side): Promise<void> {
+  const { host, onStep, stage } = applying;
   const old = pathIn(stage, Buffer.from(toStageNames(number).old));
   await onStep(`rename ${step.path}`);
-  await rename(place.path, old).catch((error: NodeJS.ErrnoException) => {
+  await host.calls.rename(place.path, old).catch((error: NodeJS.ErrnoException) => {
     throw error.code === "ENOENT" ? conflictError(step.path, "it was removed meanwhile") : error;
   });
   await onStep(`check ${step.path}`);
-  await verifyOld({ stage }, { number, step, before });
+  // The content is compared again at the end, when most late writers are done with it.
+  const found = await host.calls.lstat(old);
+  if (toSeen(found) !== applying.seen.get(step.path)) await verifyOld(applying, { number, step, before });
 }
 
 type Verifying = { readonly number: number; readonly step: Step; readonly before: Side };
 
 /** Throws unless an entry that was moved aside is the one that the copy was made from. */
-async function verifyOld({ stage }: Pick<Applying, "stage">, { before, number, step }: Verifying): Promise<void> {
+async function verifyOld({ host, stage }: Applying, { before, number, step }: Verifying): Promise<void> {
   const old = pathIn(stage, Buffer.from(toStageNames(number).old));
-  const found = await readHostEntry(old, () => true);
+  const found = await readHostEntry(old, () => true, host.calls);
   if (!isSide(before, found)) throw conflictError(step.path, "it was written meanwhile");
   if ("links" in found && found.links > 1) throw conflictError(step.path, "it got a hard link meanwhile");
 }
@@ -90,19 +92,29 @@ async function removeFolder({ onStep }: Applying, { place, step }: Taking): Prom
   });
 }
 
-async function moveFolder({ onStep, stage }: Applying, { number, place, step }: Taking): Promise<void> {
+async function moveFolder({ host, onStep, stage }: Applying, { number, place, step }: Taking): Promise<void> {
   await onStep(`mkdir ${step.path}`);
-  const isFree = await lstat(place.path).then(() => false, isMissing);
+  const isFree = await host.calls.lstat(place.path).then(() => false, isMissing);
   if (!isFree) throw conflictError(step.path, "another one was made meanwhile");
   await rename(pathIn(stage, Buffer.from(toStageNames(number).fresh)), place.path);
 }
 
-async function linkFresh({ onStep, stage }: Applying, { number, place, step }: Taking): Promise<void> {
+async function linkFresh({ host, onStep, stage }: Applying, { number, place, step }: Taking): Promise<void> {
   await onStep(`link ${step.path}`);
-  await link(pathIn(stage, Buffer.from(toStageNames(number).fresh)), place.path).catch(
-    (error: NodeJS.ErrnoException) => {
+  await host.calls
+    .link(pathIn(stage, Buffer.from(toStageNames(number).fresh)), place.path)
+    .catch((error: NodeJS.ErrnoException) => {
       throw error.code === "EEXIST" ? conflictError(step.path, "another one was made meanwhile") : error;
-    },
+    });
+}
+
+/** Writes the folders of the steps to the disk, and the stage, which alone has the files that were moved aside. */
+async function syncFolders({ host, stage, steps }: Applying): Promise<void> {
+  const folders = new Map(steps.map(({ path }) => [path.slice(0, Math.max(path.lastIndexOf("/"), 0)), path]));
+  await syncEntry(pathIn(stage, SELF));
+  await syncAll(stage, [...folders.values()], (path) =>
+    // A folder that was removed needs no sync.
+    host.at(path, ({ folder }) => syncEntry(pathIn(folder, SELF))).catch(ignoreMissing),
   );
 }
 

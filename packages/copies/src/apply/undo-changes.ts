@@ -28,7 +28,7 @@ export async function undoChanges(
     if (plan.conflicts.length > 0) return toUnchanged(stored, plan);
     const outcome: ApplyOutcome = { applied: [], conflicts: [], heldBack: [], refused: plan.refused };
     const state = "undone";
-    const failures = await runApply({ ...options, host, stored, steps: plan.steps, done: { state, outcome } });
+    const failures = await runApply({ ...options, host, stored, plan, done: { state, outcome } });
     if (failures.length > 0) return toUnchanged(stored, { ...plan, conflicts: failures });
     return { ...outcome, applied: plan.applied, id: stored.id, directory: stored.directory, state };
   });

@@ -1,6 +1,7 @@
 import { constants, fstatSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { closeFolder, openChildFolder, openRootFolder, pathIn, type FolderHandle } from "@budgie/core/walk";
+import { chooseFileCalls, type FileCalls } from "./file-calls.ts";
 
 /** A directory of the host, held open: everything is reached through descriptors, and never through a symlink. */
 export type HostFolder = {
@@ -8,6 +9,7 @@ export type HostFolder = {
   readonly identity: string;
   /** Its device; what is mounted in it has another one */
   readonly device: bigint;
+  readonly calls: FileCalls;
   /** Runs work in the folder of a path, with the path's last name. Rejects if a folder on the way is missing or a symlink */
   readonly at: <T>(path: string, work: (place: HostPlace) => Promise<T>) => Promise<T>;
   readonly close: () => void;
@@ -20,15 +22,20 @@ export type HostPlace = { readonly folder: FolderHandle; readonly name: Buffer; 
 export async function openHostFolder(directory: string): Promise<HostFolder> {
   const root = await openRootFolder(directory);
   const { dev, ino } = fstatSync(root.fd, { bigint: true });
+  const calls = await chooseFileCalls(root.at).catch((error: unknown) => {
+    closeFolder(root);
+    throw error;
+  });
   return {
     identity: `${dev}:${ino}`,
     device: dev,
+    calls,
     async at(path, work) {
       const names = path.split("/").map((name) => Buffer.from(name));
       const name = names.pop() ?? Buffer.alloc(0);
       const opened: FolderHandle[] = [];
       try {
-        for (const step of names) opened.push(await openChildFolder(opened.at(-1) ?? root, step));
+        for (const step of names) opened.push(await openChildFolder(opened.at(-1) ?? root, step, calls.open));
         const folder = opened.at(-1) ?? root;
         if (fstatSync(folder.fd, { bigint: true }).dev !== dev) {
           throw Object.assign(new Error(`"${path}" is on another file system.`), { code: "EXDEV" });
@@ -47,16 +54,6 @@ export async function changeFolderMode(path: Buffer, mode: number): Promise<void
   const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
     await folder.chmod(mode);
-  } finally {
-    await folder.close();
-  }
-}
-
-/** Writes a folder's entries to the disk. Rejects if the disk fails. */
-export async function syncFolder({ at }: FolderHandle): Promise<void> {
-  const folder = await open(at, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    await folder.sync();
   } finally {
     await folder.close();
   }

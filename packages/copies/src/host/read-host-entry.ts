@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { constants, type BigIntStats } from "node:fs";
-import { lstat, open, readlink, type FileHandle } from "node:fs/promises";
+import { closeSync, constants, type BigIntStats } from "node:fs";
+import { open, readlink, type FileHandle } from "node:fs/promises";
+import { POOLED, type FileCalls } from "./file-calls.ts";
 
 /** An entry of the host, as it is now. */
 export type HostEntry =
@@ -22,26 +23,35 @@ type HostFacts = {
   readonly links: number;
   /** Device and inode */
   readonly identity: string;
+  /** Identity, mode, links, size and time of the last write, none of which changes when it is renamed */
+  readonly seen: string;
 };
 
 /** Chooses the files to read, by their size. */
 export type ShouldRead = (size: number) => boolean;
 
 /** Reads an entry without following symlinks. A file is read if `shouldRead` says so. */
-export async function readHostEntry(path: Buffer, shouldRead: ShouldRead): Promise<HostEntry> {
-  const found = await lstat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => {
+export async function readHostEntry(path: Buffer, shouldRead: ShouldRead, calls = POOLED): Promise<HostEntry> {
+  const found = await calls.lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });
   if (found === undefined) return { kind: "missing" };
   if (found.isDirectory()) return { kind: "folder", ...toFacts(found) };
   if (found.isSymbolicLink()) return readLink(path, found);
-  return found.isFile() ? readFile(path, shouldRead) : { kind: "other" };
+  return found.isFile() ? readFile(path, shouldRead, calls) : { kind: "other" };
 }
 
-function toFacts({ dev, gid, ino, mode, nlink, uid }: BigIntStats): HostFacts {
+function toFacts(found: BigIntStats): HostFacts {
+  const { dev, gid, ino, mode, nlink, uid } = found;
   const [links, bits] = [Number(nlink), Number(mode) & 0o7777];
-  return { mode: bits, uid: Number(uid), gid: Number(gid), links, identity: `${dev}:${ino}` };
+  const seen = toSeen(found);
+  return { mode: bits, uid: Number(uid), gid: Number(gid), links, identity: `${dev}:${ino}`, seen };
+}
+
+/** Returns the facts of an entry by which it is known again without being read. */
+export function toSeen({ dev, ino, mode, mtimeNs, nlink, size }: BigIntStats): string {
+  return [dev, ino, mode, nlink, size, mtimeNs].join(":");
 }
 
 async function readLink(path: Buffer, found: BigIntStats): Promise<HostEntry> {
@@ -51,17 +61,17 @@ async function readLink(path: Buffer, found: BigIntStats): Promise<HostEntry> {
   return Buffer.from(target).equals(bytes) ? { kind: "link", ...toFacts(found), target } : { kind: "other" };
 }
 
-async function readFile(path: Buffer, shouldRead: ShouldRead): Promise<HostEntry> {
+async function readFile(path: Buffer, shouldRead: ShouldRead, calls: FileCalls): Promise<HostEntry> {
   // Neither follows a symlink nor waits for a pipe that replaced the file.
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const fd = await calls.open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const before = await file.stat({ bigint: true });
+    const before = await calls.fstat(fd);
     if (!before.isFile()) return { kind: "other" };
     const size = Number(before.size);
-    const digest = shouldRead(size) ? await hashFile(file, before) : undefined;
+    const digest = shouldRead(size) ? await hashFile(fd, before, calls) : undefined;
     return { kind: "file", ...toFacts(before), size, digest };
   } finally {
-    await file.close();
+    closeSync(fd);
   }
 }
 
@@ -89,10 +99,17 @@ export async function readHostFile(
 }
 
 /** Hashes a file; `undefined` if it changed while it was read. */
-async function hashFile(file: FileHandle, before: BigIntStats): Promise<string | undefined> {
+async function hashFile(fd: number, before: BigIntStats, calls: FileCalls): Promise<string | undefined> {
   const hash = createHash("sha256");
-  for await (const piece of readPieces(file)) hash.update(piece);
-  const after = await file.stat({ bigint: true });
+  const size = Number(before.size);
+  const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, size));
+  let position = 0;
+  // One that grows meanwhile has another size at the end.
+  for (let bytes = -1; bytes !== 0 && position < size; position += bytes) {
+    bytes = await calls.read(fd, piece, position);
+    hash.update(piece.subarray(0, bytes));
+  }
+  const after = await calls.fstat(fd);
   const isSame = after.size === before.size && after.mtimeNs === before.mtimeNs && after.ctimeNs === before.ctimeNs;
   return isSame ? hash.digest("hex") : undefined;
 }

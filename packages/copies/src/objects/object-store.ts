@@ -1,6 +1,7 @@
 import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { forEachOf } from "@budgie/core/walk";
+import { chooseFileCalls, POOLED, type FileCalls } from "../host/file-calls.ts";
 import { readObject } from "./read-object.ts";
 import { stageContent, type StagedContent } from "./stage-content.ts";
 
@@ -32,6 +33,7 @@ const NEW_MS = 60 * 60 * 1000;
 export function createObjectStore({ stateDir }: { readonly stateDir: string }): ObjectStore {
   const folder = join(stateDir, "objects");
   const unsynced = new Set<string>();
+  let calls: Promise<FileCalls> | undefined;
 
   return {
     async stage(content, maxBytes = LARGEST_FILE_BYTES) {
@@ -48,7 +50,11 @@ export function createObjectStore({ stateDir }: { readonly stateDir: string }): 
       await sync(folder);
       for (const digest of digests) unsynced.delete(digest);
     },
-    read: (digest) => readObject(folder, digest, LARGEST_FILE_BYTES),
+    async read(digest) {
+      // Nothing can be read before there is a folder.
+      calls ??= chooseFileCalls(folder).catch(() => POOLED);
+      return readObject(digest, { folder, maxBytes: LARGEST_FILE_BYTES, calls: await calls });
+    },
     async prune(isNeeded) {
       for (const name of await readdir(folder).catch(() => [])) {
         if (isNeeded(name)) continue;

@@ -1,11 +1,13 @@
 import {
   closeSync,
   existsSync,
+  futimesSync,
   openSync,
   readdirSync,
   renameSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
   writeSync,
 } from "node:fs";
@@ -104,6 +106,27 @@ describe("an editor that saves", () => {
     expect(result.conflicts).toEqual([{ path: "a.txt", why: expect.stringContaining("meanwhile") }]);
     expect(showTree(world.directory)).toEqual({ ...BEFORE, "a.txt": "one\nmine\n" });
   });
+
+  it.each(["rename a.txt", "check a.txt", "verify"])(
+    "in place before %j, and sets size and time back, keeps its text",
+    async (last) => {
+      const world = await prepare();
+      const path = join(world.directory, "a.txt");
+      // Whole seconds, which can be set back to the nanosecond.
+      utimesSync(path, 0, 0);
+      const file = openSync(path, "r+");
+
+      const result = await applyWith(world, (step) => {
+        if (step !== last) return;
+        writeSync(file, "uno\n", 0);
+        futimesSync(file, 0, 0);
+      });
+      closeSync(file);
+
+      expect(result.conflicts).toEqual([{ path: "a.txt", why: expect.stringContaining("meanwhile") }]);
+      expect(showTree(world.directory)).toEqual({ ...BEFORE, "a.txt": "uno\n" });
+    },
+  );
 
   it("a new file where one is about to come keeps it", async () => {
     const world = await prepare();

@@ -110,7 +110,7 @@ export function showTree(folder: string): Readonly<Record<string, string>> {
 }
 
 /** Lists a tree as the manifest of a base does. */
-function listTree(folder: string, below = ""): readonly TreeEntry[] {
+export function listTree(folder: string, below = ""): readonly TreeEntry[] {
   const names = readdirSync(join(folder, below));
   const entries = names.flatMap((name): readonly TreeEntry[] => {
     const path = below === "" ? name : `${below}/${name}`;

@@ -1,6 +1,7 @@
 import { fstatSync, type Stats } from "node:fs";
-import { hasLocalClock, isSince } from "./files/note-time.ts";
+import { isSince } from "./files/note-time.ts";
 import { ROOT, toPathKey, type FolderPath } from "../walk/folder-path.ts";
+import { isLocalFolder } from "../walk/is-local-folder.ts";
 import { statEntries } from "../walk/stat-entries.ts";
 import { walkWorkspace, type Next, type VisitedFolder, type WalkBounds } from "../walk/walk-workspace.ts";
 
@@ -53,7 +54,7 @@ async function visit(search: Search, folder: VisitedFolder): Promise<readonly Ne
   const own = fstatSync(folder.fd);
   const path = toPathKey(folder.path);
   if (!search.devices.has(own.dev)) {
-    if (!(await hasLocalClock(folder.at))) {
+    if (!(await isLocalFolder(folder.at))) {
       search.stopAt(path, "its file system may have another clock");
       return [];
     }

@@ -1,9 +1,10 @@
 import { fstatSync, type Stats } from "node:fs";
 import { readlink } from "node:fs/promises";
 import type { LookedSince } from "./files/file-search.ts";
-import { hasLocalClock, isSince } from "./files/note-time.ts";
+import { isSince } from "./files/note-time.ts";
 import { ROOT, toPathKey } from "../walk/folder-path.ts";
 import { pathIn, type FolderHandle } from "../walk/open-folder.ts";
+import { isLocalFolder } from "../walk/is-local-folder.ts";
 import { statEntries } from "../walk/stat-entries.ts";
 import type { Entry, VisitedFolder } from "../walk/walk-workspace.ts";
 import { leadsOutside } from "./leads-outside.ts";
@@ -51,7 +52,7 @@ export function createRiskyEntries(workspace: string, sinceMs: number | undefine
   /** Returns true if the file times in a folder come from this machine's clock. */
   async function isTimed({ at, fd }: VisitedFolder): Promise<boolean> {
     const { dev } = fstatSync(fd);
-    const known = locals.get(dev) ?? (await hasLocalClock(at));
+    const known = locals.get(dev) ?? (await isLocalFolder(at));
     locals.set(dev, known);
     return known;
   }

@@ -13,6 +13,9 @@ export type FolderHandle = {
 /** Opens a folder inside an open one. */
 export type OpenFolder = (parent: FolderHandle, name: Buffer) => Promise<FolderHandle>;
 
+/** Opens a path, and returns its descriptor. */
+export type OpenCall = (path: Buffer, flags: number) => Promise<number>;
+
 /** Opens a folder by its real path; fails with `ESTALE` if there is a symlink on the way. */
 export async function openRootFolder(path: string): Promise<FolderHandle> {
   const root = await hold(Buffer.from(path));
@@ -22,9 +25,9 @@ export async function openRootFolder(path: string): Promise<FolderHandle> {
   throw Object.assign(new Error(`"${path}" is not a folder's own path.`), { code: "ESTALE" });
 }
 
-/** Opens a folder inside an open one, and fails if it is a symlink. */
-export function openChildFolder(parent: FolderHandle, name: Buffer): Promise<FolderHandle> {
-  return hold(pathIn(parent, name));
+/** Opens a folder inside an open one, and fails if it is a symlink. `call` opens it; default a thread of the pool. */
+export function openChildFolder(parent: FolderHandle, name: Buffer, call?: OpenCall): Promise<FolderHandle> {
+  return hold(pathIn(parent, name), call);
 }
 
 /** Closes a folder, synchronously because closing does not block. */
@@ -42,7 +45,7 @@ const SLASH = Buffer.from("/");
 // O_NONBLOCK, so that neither a pipe nor a file leased by another program blocks.
 const FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-async function hold(path: Buffer): Promise<FolderHandle> {
-  const fd = await promisify(open)(path, FLAGS);
+async function hold(path: Buffer, call: OpenCall = promisify(open)): Promise<FolderHandle> {
+  const fd = await call(path, FLAGS);
   return { fd, at: IS_LINUX ? Buffer.from(`/proc/self/fd/${fd}`) : path };
 }

@@ -1,5 +1,3 @@
-import { stat, statfs } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** A point in time to compare file times with. */
@@ -56,28 +54,3 @@ function findStepMs(timeMs: number): number {
   if (timeMs % 1000 === 0) return 2000;
   return timeMs % 10 === 0 ? 10 : 0;
 }
-
-/** Returns true if the file times in a folder come from this machine's clock, not from a file server's. */
-export async function hasLocalClock(folder: string | Buffer): Promise<boolean> {
-  const { type } = await statfs(folder);
-  if (LOCAL.has(type)) return true;
-  // The numbers differ on macOS. The file system of the temporary folder is local there.
-  const [{ dev }, own] = await Promise.all([stat(folder), stat(tmpdir())]);
-  return dev === own.dev;
-}
-
-// The magic numbers of statfs(2) on Linux. Other file systems, such as FUSE, may have any times.
-const LOCAL: ReadonlySet<number> = new Set([
-  0xef53, // ext2, ext3, ext4
-  0x58465342, // XFS
-  0x9123683e, // Btrfs
-  0x2fc12fc1, // ZFS
-  0xca451a4e, // bcachefs
-  0xf2f52010, // F2FS
-  0x3153464a, // JFS
-  0x01021994, // tmpfs
-  0x794c7630, // overlayfs
-  0x4d44, // FAT
-  0x2011bab0, // exFAT
-  0x7366746e, // NTFS
-]);
