@@ -11,7 +11,7 @@ import type { Tool } from "../tools/tool.ts";
 import { toTurnRequest } from "./to-turn-request.ts";
 
 /** A form with one text to type. */
-export type Question = {
+type Question = {
   readonly message: string;
   /** The name of the text */
   readonly label: string;
