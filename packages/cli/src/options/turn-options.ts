@@ -101,8 +101,8 @@ export const turnOptions = {
     }),
   }),
   ...group("Changes:", {
-    apply: option(z.enum(["caller", "person"], '"caller" or "person"').default("caller"), {
-      help: "who applies the changes of an agent's copy: caller (the MCP client too, once it has read them all) or person (at a terminal alone)",
+    apply: option(z.enum(["caller", "ask", "person"], '"caller", "ask" or "person"').default("caller"), {
+      help: "who applies the changes of an agent's copy: caller (the MCP client too, once it has read them all), ask (as caller, once its user has confirmed) or person (at a terminal alone)",
       value: "<who>",
       visibility: "file",
     }),

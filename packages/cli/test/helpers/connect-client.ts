@@ -2,7 +2,7 @@ import type { Writable } from "node:stream";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { deserializeMessage, serializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { ElicitRequestSchema, type CallToolResult, type ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Ended, Program } from "./run-here.ts";
 
 /** A budgie that may run in this process, with a client of the official SDK. */
@@ -21,15 +21,25 @@ export type Served = {
   ) => Promise<CallToolResult>;
 };
 
-type Connecting = { readonly workspace: string; readonly clientName: string };
+type Connecting = {
+  readonly workspace: string;
+  readonly clientName: string;
+  /** Answers forms; without it the client shows none */
+  readonly answerForm?: (() => ElicitResult) | undefined;
+};
 
 /** Connects a client of the official SDK to the streams of a budgie. */
-export async function connectClient(program: Program, { clientName, workspace }: Connecting): Promise<Served> {
+export async function connectClient(
+  program: Program,
+  { answerForm, clientName, workspace }: Connecting,
+): Promise<Served> {
   const lines: string[] = [];
   const errors: Buffer[] = [];
   program.stderr.on("data", (piece: Buffer) => errors.push(piece));
   const stderr = (): string => Buffer.concat(errors).toString();
-  const client = new Client({ name: clientName, version: "1.0.0" });
+  const capabilities = answerForm === undefined ? {} : { elicitation: { form: {} } };
+  const client = new Client({ name: clientName, version: "1.0.0" }, { capabilities });
+  if (answerForm !== undefined) client.setRequestHandler(ElicitRequestSchema, answerForm);
   await client.connect(createTransport(program, lines)).catch((cause: unknown) => {
     throw new Error(`budgie did not start: ${stderr()}`, { cause });
   });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { deserializeMessage } from "@modelcontextprotocol/sdk/shared/stdio.js";
-import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult, ElicitResult } from "@modelcontextprotocol/sdk/types.js";
 import { connectClient, type Served } from "./connect-client.ts";
 import { runHere, type Ended, type Program } from "./run-here.ts";
 import { createHostHome, kiroCliPath, type HostHome, type HostHomeOptions } from "@budgie/testkit";
@@ -53,6 +53,8 @@ type StartOptions = {
   readonly sandbox?: boolean;
   /** The client's name; default `test` */
   readonly clientName?: string;
+  /** Answers forms; without it the client shows none */
+  readonly answerForm?: () => ElicitResult;
 };
 
 // Tests share one engine, and some leave garbage there for the code under test.
@@ -96,9 +98,9 @@ export async function createBudgieUser(options: HostHomeOptions = {}): Promise<B
     workspace,
     sessionsDir: join(host.home, ".kiro", "sub-agents", "sessions"),
     kiroCalls: () => (existsSync(kiroLog) ? parseLines<KiroCall>(readFileSync(kiroLog, "utf8")) : []),
-    async start({ clientName = "test", program, ...options } = {}) {
+    async start({ answerForm, clientName = "test", program, ...options } = {}) {
       const child = launch(...toCommandLine(options), program);
-      const budgie = { ...(await connectClient(toProgram(child), { workspace, clientName })), child };
+      const budgie = { ...(await connectClient(toProgram(child), { workspace, clientName, answerForm })), child };
       started.push(budgie);
       return budgie;
     },

@@ -81,7 +81,7 @@ export type ServerConfig = NamingOptions &
     readonly keepTranscripts: boolean;
     readonly retention: Retention;
     /** `person`: clients cannot apply the changes of an agent's copy */
-    readonly apply: "caller" | "person";
+    readonly apply: "ask" | "caller" | "person";
     readonly keepChangesMs: number;
     /** 0 disables the sweep */
     readonly sweepEveryMs: number;

@@ -111,6 +111,7 @@ export function createClients(config: Options, options: ClientsOptions): (client
     });
     const ownChanges = createChangeTools({
       tools: changeTools,
+      isAsked: config.apply === "ask",
       areListed: () => areListed,
       openSets: changes.open,
       bases: changes.bases,

@@ -19,7 +19,7 @@ export type ApplyChangesOptions = {
 /** Runs `budgie changes apply`: writes a change set into its directory. Resolves to 1 if there are conflicts. */
 export async function applyChangeSet(config: Config, options: ApplyChangesOptions, host: Host): Promise<number> {
   const { conflicts: onConflict, guarded, id, json } = options;
-  if (config.apply === "person") refuseWithoutPerson(host, 'Changes are applied by a person, as "apply" says');
+  if (config.apply !== "caller") refuseWithoutPerson(host, 'Changes are applied by a person, as "apply" says');
   if (guarded) refuseWithoutPerson(host, "Guarded paths are applied by a person");
   return withChangeSets(config, host, async (sets, owner) => {
     const { id: changeId, set } = await sets.find(id);

@@ -188,14 +188,15 @@ describe("budgie changes", () => {
     expect(readFileSync(join(directory, "a.txt"), "utf8")).toBe("zero\none\ntwo\n");
   });
 
-  it("leaves guarded paths, and with `apply: person` all, to a person at a terminal", async () => {
+  it("leaves guarded paths, and with `apply: person` or `ask` all, to a person at a terminal", async () => {
     await using user = await createBudgieUser();
     const { directory, id } = await collect(user, { "a.txt": "ONE\n", "AGENTS.md": "obey\n" });
 
     const guarded = await user.command(["changes", "apply", id, "--guarded"]);
     const all = await user.command(["changes", "apply", id], { BUDGIE_APPLY: "person" });
+    const asked = await user.command(["changes", "apply", id], { BUDGIE_APPLY: "ask" });
 
-    for (const { exitCode, stderr } of [guarded, all]) {
+    for (const { exitCode, stderr } of [guarded, all, asked]) {
       expect(exitCode).not.toBe(0);
       expect(stderr).toContain("at a terminal");
     }

@@ -10,10 +10,22 @@ import { toErrorResult, toHealthResult, toReplyResult } from "./to-reply-result.
 import type { Tool } from "../tools/tool.ts";
 import { toTurnRequest } from "./to-turn-request.ts";
 
+/** A form with one text to type. */
+type Question = {
+  readonly message: string;
+  /** The name of the text */
+  readonly label: string;
+};
+
+/** Resolves to what the client's person typed, untrusted; `undefined` if that is nothing. Throws `CANCELLED` once the call is cancelled. */
+export type AskPerson = (question: Question) => Promise<string | undefined>;
+
 /** Hooks of one tool call. */
 export type CallHooks = TurnHooks & {
   /** Sets what to do if the client cancels the call before it receives the result */
   readonly ifDropped?: (then: () => void) => void;
+  /** Asks the person at the client; left out if the client shows no forms */
+  readonly ask?: AskPerson | undefined;
 };
 
 /** A call that may be answered before its turn has ended. */

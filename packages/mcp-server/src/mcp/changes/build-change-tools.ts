@@ -46,7 +46,7 @@ export const discardInput = z.strictObject({ changeId });
 
 export type ChangeToolsOptions = NamingOptions & {
   /** `person`: there is no tool that applies */
-  readonly apply: "caller" | "person";
+  readonly apply: "ask" | "caller" | "person";
 };
 
 /** Returns the tools `changes`, `apply_changes` and `discard_changes`. */
@@ -70,7 +70,8 @@ export function buildChangeTools({ apply, ...options }: ChangeToolsOptions): rea
     title: "Apply changes",
     description:
       "Writes a change set that you have read into the directory: all of it, or nothing if a file there changed meanwhile. " +
-      "Files that the user's machine runs or obeys are held back for the user.",
+      "Files that the user's machine runs or obeys are held back for the user." +
+      (apply === "ask" ? " The user is asked, and may say no." : ""),
     inputSchema: toInputSchema(applyInput),
     outputSchema: toOutputSchema(appliedOutput),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
@@ -82,5 +83,5 @@ export function buildChangeTools({ apply, ...options }: ChangeToolsOptions): rea
     outputSchema: toOutputSchema(appliedOutput),
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
   });
-  return [changes, ...(apply === "caller" ? [applyChanges] : []), discard];
+  return [changes, ...(apply === "person" ? [] : [applyChanges]), discard];
 }

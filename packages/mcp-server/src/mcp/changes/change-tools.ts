@@ -6,7 +6,7 @@ import type { FileTrust } from "@budgie/core/policy";
 import type { BaseFiles } from "@budgie/copies/copying";
 import type { ShownChanges } from "@budgie/copies/diffs";
 import type { ChangeSets, StoredSet } from "@budgie/copies/sets";
-import type { ClientTools } from "../calls/client-tools.ts";
+import type { CallHooks, ClientTools } from "../calls/client-tools.ts";
 import { toErrorResult } from "../calls/to-reply-result.ts";
 import { findTool } from "../names/find-tool.ts";
 import { parseToolInput } from "../tools/parse-tool-input.ts";
@@ -14,6 +14,8 @@ import { applyInput, changesInput, discardInput, type ChangeTool } from "./build
 
 export type ChangesOptions = {
   readonly tools: readonly ChangeTool[];
+  /** True if the client's person confirms each apply */
+  readonly isAsked: boolean;
   /** Returns true if clients are told of the tools; calls work at any time */
   readonly areListed: () => boolean;
   readonly openSets: () => Promise<ChangeSets>;
@@ -28,7 +30,7 @@ export type ChangesOptions = {
 
 /** Creates a client's tools for the changes of its own sessions. To another client's tools these do not exist. */
 export function createChangeTools(options: ChangesOptions): ClientTools {
-  const { areListed, bases, fileTrust, isOwn, openSets, owner, tools } = options;
+  const { areListed, bases, fileTrust, isAsked, isOwn, openSets, owner, tools } = options;
   let last: { readonly id: string; readonly shown: ShownChanges } | undefined;
 
   async function listOwn(): Promise<readonly StoredSet[]> {
@@ -50,7 +52,7 @@ export function createChangeTools(options: ChangesOptions): ClientTools {
 
   /** Compares a set that waits with its directory as it is now. Only the client's own sets are named. */
   async function review(stored: StoredSet, others: readonly StoredSet[]): Promise<ChangesReview | undefined> {
-    if (stored.state !== "pending" && stored.state !== "partly") return undefined;
+    if (!isWaiting(stored)) return undefined;
     const { reviewSet } = await import("@budgie/copies/review");
     const base = await bases.load(stored.sessionId);
     return reviewSet(stored, { sets: await openSets(), base, others });
@@ -65,14 +67,20 @@ export function createChangeTools(options: ChangesOptions): ClientTools {
     return shown;
   }
 
-  async function apply(input: unknown): Promise<CallToolResult> {
+  async function apply(input: unknown, { ask }: Pick<CallHooks, "ask">): Promise<CallToolResult> {
     const { changeId, onConflict = "stop", reviewToken } = parseToolInput(applyInput, input);
-    const stored = findSet(await listOwn(), changeId);
+    const own = await listOwn();
+    const stored = findSet(own, changeId);
     if (!isSame(reviewToken, stored.token)) {
       throw new BudgieError(
         "INPUT_INVALID",
         "The reviewToken is not the one of this change set. Read its changes to the last page, which has the token.",
       );
+    }
+    // A set that does not wait is refused without a question.
+    if (isAsked && isWaiting(stored)) {
+      const { askToApply } = await import("./ask-to-apply.ts");
+      await askToApply(stored, { ask, review: await review(stored, own) });
     }
     const { applyChanges } = await import("@budgie/copies/apply");
     const { toAppliedResult } = await load();
@@ -94,9 +102,9 @@ export function createChangeTools(options: ChangesOptions): ClientTools {
 
   return {
     definitions: () => (areListed() ? tools.map(({ definition }) => definition) : []),
-    call(name, input) {
+    call(name, input, hooks) {
       const tool = findTool(tools, name);
-      return tool && calls[tool.kind](input).catch(toErrorResult);
+      return tool && calls[tool.kind](input, hooks).catch(toErrorResult);
     },
     stop: () => undefined,
     close: async () => undefined,
@@ -106,6 +114,10 @@ export function createChangeTools(options: ChangesOptions): ClientTools {
 /** Loads what writes results late: a server without copies never needs it. */
 function load() {
   return import("./to-page-result.ts");
+}
+
+function isWaiting({ state }: StoredSet): boolean {
+  return state === "pending" || state === "partly";
 }
 
 const SHORTEST_ID = 8;

@@ -3,6 +3,7 @@ import { Server, type ServerOptions } from "@modelcontextprotocol/sdk/server/ind
 import type { CallToolResult, Implementation, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { escapeForTerminal } from "@budgie/core/text";
 import type { ClientTransport, DeliveryState } from "./client-transport.ts";
+import { createAsk } from "./create-ask.ts";
 import { callRequest, invalidParams, listRequest } from "./request-schemas.ts";
 import { createProgress } from "../calls/progress.ts";
 import { listRunIds } from "../calls/to-reply-result.ts";
@@ -35,22 +36,25 @@ export type ConnectionOptions = {
   readonly createTools: (client: Client) => ClientTools;
   /** The interval of progress notifications, for clients that ask for them */
   readonly heartbeatMs: number;
+  /** The time that a person has to answer a question; default five minutes */
+  readonly askLimitMs?: number;
   readonly report: (line: string) => void;
   /** Called with the runs whose answers were delivered or dropped */
   readonly onDelivery: (runIds: readonly string[], state: DeliveryState) => void;
   readonly onClientClosed: () => void;
 };
 
-// The validator checks elicitation results, and budgie elicits nothing. Creating the SDK's takes a tenth of the startup time.
+// The validator checks what a form's person typed, which budgie does itself. Creating the SDK's takes a tenth of the startup time.
 const NO_VALIDATOR: NonNullable<ServerOptions["jsonSchemaValidator"]> = {
-  getValidator() {
-    throw new Error("budgie uses no elicitation.");
-  },
+  getValidator: () => (typed) => ({ valid: true, data: typed as never, errorMessage: undefined }),
 };
+
+const ASK_LIMIT_MS = 5 * 60_000;
 
 /** Creates the connection to one client. */
 export function createConnection(options: ConnectionOptions): Connection {
   const { heartbeatMs, instructions, onClientClosed, onDelivery, report, createTools, transport, version } = options;
+  const { askLimitMs = ASK_LIMIT_MS } = options;
   // `McpServer` answers a call of an unknown tool as a failed call, and empties schemas that it does not understand.
   const server = new Server(
     { name: "budgie", version },
@@ -84,7 +88,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     const ending = new AbortController();
     signal.addEventListener("abort", () => ending.abort(signal.reason), { once: true });
     if (isClosing) ending.abort();
-    const hooks = { signal: ending.signal, events: progress.events, ifDropped };
+    const ask = createAsk(server, { requestId, signal: ending.signal, limitMs: askLimitMs });
+    const hooks = { signal: ending.signal, events: progress.events, ifDropped, ask };
     const call = clientTools.call(params.name, params.arguments, hooks);
     if (call === undefined) throw invalidParams(`There is no tool "${params.name}".`);
     calls.set(call, ending);

@@ -56,10 +56,12 @@ type RawRequest = {
 
 type PlaceOptions = Partial<Pick<HttpServerOptions, "allowedHosts" | "allowedOrigins" | "sessionTtlMs">> & {
   readonly limits?: Partial<HttpLimits>;
+  /** Replaces the tool that the test controls */
+  readonly tools?: ClientTools;
 };
 
 /** Creates the place; it is closed, with its clients, when the test ends. */
-export async function createHttpPlace({ limits, ...options }: PlaceOptions = {}): Promise<HttpPlace> {
+export async function createHttpPlace({ limits, tools, ...options }: PlaceOptions = {}): Promise<HttpPlace> {
   const works: Work[] = [];
   const deliveries: { runId: string; state: DeliveryState }[] = [];
   const reports: string[] = [];
@@ -105,7 +107,7 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
       createConnection({
         version: "1.2.3",
         transport,
-        createTools,
+        createTools: () => tools ?? createTools(),
         instructions: "",
         heartbeatMs: 60_000,
         report: (line) => void reports.push(line),
@@ -138,9 +140,14 @@ export async function createHttpPlace({ limits, ...options }: PlaceOptions = {})
   };
 }
 
-async function connectTo(url: URL): Promise<PlaceClient> {
-  const client = new Client({ name: "test", version: "1.0.0" });
+/** Connects a client, which ends with the test. `send` replaces `fetch`. */
+export async function connectTo(
+  url: URL,
+  client = new Client({ name: "test", version: "1.0.0" }),
+  send: typeof fetch = fetch,
+): Promise<PlaceClient> {
   const transport = new StreamableHTTPClientTransport(url, {
+    fetch: send,
     requestInit: { headers: { authorization: `Bearer ${TOKEN}` } },
     reconnectionOptions: {
       initialReconnectionDelay: 50,
