@@ -20,8 +20,7 @@ start_node() { env -u GOGC scripts/cluster/start "$cluster" "$state" "$built" "$
 
 in_node() { nsenter --target "$(node_pid)" --mount --net --pid "$@"; }
 
-# import_image FILE
-import_image() { in_node ctr --address "$state/run/containerd.sock" --namespace k8s.io images import --all-platforms - <"$1"; }
+import_image() { in_node ctr --address "$state/run/containerd.sock" --namespace k8s.io images import --all-platforms -; }
 
 # Ends the processes of a cluster with the first of them, on which their namespaces depend, with all mounts and devices in these.
 clear_away() {
