@@ -12,6 +12,8 @@ const IDLE = { image: IMAGE, command: ["sleep", "infinity"] };
 const PATIENT = { timeout: 100_000 };
 const NAME = "cluster-test";
 const lack = findClusterLack();
+// The usual reporter does not print titles of what it skips.
+if (lack !== undefined) process.stderr.write(`Skipped: ${lack}\n`);
 const state = `/tmp/budgie-cluster-${NAME}`;
 const readState = (file: string) => readFileSync(`${state}/${file}`, "utf8").trim();
 const enter = (...argv: readonly string[]) => execFileSync("nsenter", ["--target", readState("pid"), ...argv]);
