@@ -111,7 +111,7 @@ export default defineConfig({
           isolate: false,
           setupFiles: "packages/testkit/test/helpers/start-no-process.ts",
           include: ["packages/*/test/**/*.test.ts"],
-          exclude: ["**/*.{docker,faults,interop,process}.test.ts", "**/node_modules/**"],
+          exclude: ["**/*.{cluster,docker,faults,interop,process}.test.ts", "**/node_modules/**"],
           // It imports JSON in a way that Node refuses.
           server: { deps: { inline: ["@actions/workflow-parser"] } },
           testTimeout: 30_000,
@@ -205,6 +205,11 @@ export default defineConfig({
           ...onEngine,
           testTimeout: 300_000,
         },
+      },
+      {
+        ...shared,
+        // They run where scripts/test-cluster has built a cluster, and are skipped elsewhere.
+        test: { name: "cluster", include: ["packages/*/test/**/*.cluster.test.ts"], ...onEngine },
       },
     ],
   },

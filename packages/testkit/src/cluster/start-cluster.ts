@@ -1,0 +1,62 @@
+import { execFile, spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** A Kubernetes cluster of one node, on this machine. */
+export type Cluster = AsyncDisposable & {
+  /** Path of the configuration of clients */
+  readonly kubeconfig: string;
+  /** Path of the log of all requests, with their bodies */
+  readonly auditLog: string;
+  /** Folder of everything that the API server stored */
+  readonly storage: string;
+  /** Runs kubectl, which reads the input, and rejects with what it printed on stderr. */
+  kubectl(argv: readonly string[], input?: string): Promise<KubectlOutput>;
+};
+
+type KubectlOutput = { readonly stdout: string; readonly stderr: string };
+
+const SCRIPT = fileURLToPath(new URL("../../../../scripts/test-cluster", import.meta.url));
+
+/** Says why no cluster can be started here, if that is so. */
+export function findClusterLack(): string | undefined {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return "only root on Linux can start a cluster";
+  const { status, stderr } = spawnSync(SCRIPT, ["built"], { encoding: "utf8" });
+  return status === 0 ? undefined : stderr.trim();
+}
+
+/** Starts a cluster with images of the container engine, unless it runs. `environment` is that of `scripts/test-cluster up`. */
+export async function startCluster(
+  name: string,
+  images: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Cluster> {
+  const state = `/tmp/budgie-cluster-${name}`;
+  const script = (...argv: readonly string[]) => run(SCRIPT, argv, { env: { ...process.env, ...environment } });
+  const kubeconfig = join(state, "kubeconfig");
+  await script("up", name);
+  if (images.length > 0) await script("images", name, ...images);
+  const env = { ...process.env, KUBECONFIG: kubeconfig, KUBECACHEDIR: join(state, "kubectl") };
+  return {
+    kubeconfig,
+    auditLog: join(state, "audit.log"),
+    storage: join(state, "etcd"),
+    kubectl: (argv, input) => run(join(state, "kube"), ["kubectl", ...argv], { env, input }),
+    [Symbol.asyncDispose]: async () => {
+      await script("down", name);
+    },
+  };
+}
+
+type Options = { readonly env: NodeJS.ProcessEnv; readonly input?: string | undefined };
+
+function run(program: string, argv: readonly string[], { env, input = "" }: Options): Promise<KubectlOutput> {
+  return new Promise((resolve, reject) => {
+    const child = execFile(program, argv, { env }, (error, stdout, stderr) => {
+      if (error === null) resolve({ stdout, stderr });
+      else reject(new Error(stderr || stdout || error.message));
+    });
+    // A program that does not read its input may end before it is written.
+    child.stdin?.on("error", () => undefined).end(input);
+  });
+}
