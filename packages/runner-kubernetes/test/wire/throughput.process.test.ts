@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { connect, createServer, type Socket } from "node:net";
+import type { AddressInfo } from "node:net";
+import type { Readable, Writable } from "node:stream";
+import { expect, it } from "vitest";
+import { createWire } from "../../src/wire/wire.ts";
+
+const MIB = 1024 * 1024;
+const PIECE = Buffer.alloc(65_536, "output");
+
+/** Returns two connected sockets. */
+async function connectSockets(): Promise<readonly [Socket, Socket]> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const accepted = once(server, "connection");
+  const one = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const [other] = (await accepted) as [Socket];
+  server.close();
+  return [one, other];
+}
+
+/** Sends so many MiB, and returns the time that they took and the most memory outside of the heap meanwhile. */
+async function flow(output: Writable, input: Readable, mebibytes: number) {
+  const before = performance.now();
+  let most = 0;
+  let received = 0;
+  input.on("data", (piece: Buffer) => {
+    received += piece.length;
+    most = Math.max(most, process.memoryUsage().rss);
+  });
+  for (let left = mebibytes * MIB; left > 0; left -= PIECE.length) {
+    if (!output.write(PIECE)) await once(output, "drain");
+  }
+  output.end();
+  await once(input, "end");
+  expect(received).toBe(mebibytes * MIB);
+  return { ms: performance.now() - before, most };
+}
+
+async function flowThroughWire(mebibytes: number) {
+  const [one, other] = await connectSockets();
+  const budgie = createWire({ side: "budgie", onStream: () => undefined });
+  const arriving = new Promise<Readable>((resolve) => {
+    const pod = createWire({ side: "pod", onStream: ({ input }) => resolve(input) });
+    pod.attach(other);
+  });
+  budgie.attach(one);
+  const { output } = budgie.open({ purpose: "turn" });
+  const flowed = await flow(output, await arriving, mebibytes);
+  budgie.close();
+  return flowed;
+}
+
+it("bytes through the wire take at most six times as long as through its socket alone, and no memory", async () => {
+  const times: number[] = [];
+  await flowThroughWire(32);
+  const { most: before } = await flowThroughWire(32);
+  for (let round = 0; round < 3; round += 1) {
+    const [one, other] = await connectSockets();
+    const plain = await flow(one, other, 64);
+    one.destroy();
+    other.destroy();
+    times.push((await flowThroughWire(64)).ms / plain.ms);
+  }
+  const { most: after } = await flowThroughWire(256);
+
+  expect(Math.min(...times)).toBeLessThan(6);
+  expect(after - before).toBeLessThan(64 * MIB);
+});
