@@ -13,6 +13,7 @@ const IN_ROOMS = [
   "copies",
   "sandbox",
   "runner-docker",
+  "runner-kubernetes",
   "runner-local",
   "claims",
   "mcp-server",
