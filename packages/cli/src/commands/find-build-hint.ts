@@ -11,7 +11,7 @@ export type FailedBuild = {
 };
 
 /** Returns a build's failure as sentences: the cause, and what to try. */
-export function withBuildHint(cause: string, build: FailedBuild): string {
+export function formatBuildFailure(cause: string, build: FailedBuild): string {
   const hint = findBuildHint(build);
   return hint === "" || cause.endsWith(".") ? `${cause} ${hint}`.trim() : `${cause}. ${hint}`;
 }

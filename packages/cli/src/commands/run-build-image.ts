@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { BudgieError } from "@budgie/core";
 import { escapeForTerminal, readPlainFile } from "@budgie/core/text";
 import { AGENT_PRESETS, type AgentPreset, type AgentPresetName } from "../agents/agent-presets.ts";
-import { withBuildHint } from "./find-build-hint.ts";
+import { formatBuildFailure } from "./find-build-hint.ts";
 import { createBuildProgress } from "../terminal/build-progress.ts";
 import { EXIT, resolvePath, type Host } from "@budgie/mcp-server";
 
@@ -42,7 +42,7 @@ export async function runBuildImage(options: BuildImageOptions, host: Host): Pro
   if (failure !== undefined) {
     progress.showLast();
     const build = { failure, output: progress.last(), hasCaFile: caFile !== undefined };
-    const text = escapeForTerminal(withBuildHint(shorten(failure, progress.step()), build));
+    const text = escapeForTerminal(formatBuildFailure(shorten(failure, progress.step()), build));
     host.report(`The sandbox image was not built: ${text}`);
     return EXIT.failed;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findBuildHint, withBuildHint } from "../../src/commands/find-build-hint.ts";
+import { findBuildHint, formatBuildFailure } from "../../src/commands/find-build-hint.ts";
 
 const STEP = "The command '/bin/sh -c apt-get update' returned a non-zero code: 100";
 const PULL = "Get https://registry.test/v2/: dial tcp: lookup registry.test on 127.0.0.53:53: no such host";
@@ -31,9 +31,9 @@ describe("the hint after a build that failed", () => {
   it("follows the cause as a sentence of its own, and leaves a cause without a hint as it is", () => {
     const build = { failure: PULL, output: [], hasCaFile: false };
 
-    expect(withBuildHint("no such host", build)).toMatch(/^no such host\. The engine could not/);
-    expect(withBuildHint("ended with code: 6.", build)).toMatch(/^ended with code: 6\. The engine could not/);
-    expect(withBuildHint("wrong", { ...build, failure: "wrong" })).toBe("wrong");
+    expect(formatBuildFailure("no such host", build)).toMatch(/^no such host\. The engine could not/);
+    expect(formatBuildFailure("ended with code: 6.", build)).toMatch(/^ended with code: 6\. The engine could not/);
+    expect(formatBuildFailure("wrong", { ...build, failure: "wrong" })).toBe("wrong");
   });
 
   it("asks for another file of certificates if the steps trusted one", () => {

@@ -4,7 +4,7 @@ import { EXIT, type Host } from "@budgie/mcp-server";
 import { readImageApprovals, storeImageApproval, type ImageSource } from "@budgie/sandbox/images";
 import type { Config } from "../../config/config.ts";
 import { createBuildProgress } from "../../terminal/build-progress.ts";
-import { withBuildHint } from "../find-build-hint.ts";
+import { formatBuildFailure } from "../find-build-hint.ts";
 import { findProject, requireSource } from "./find-project.ts";
 
 const LONGEST_BUILD_MS = 30 * 60_000;
@@ -39,7 +39,7 @@ export async function buildImage(config: Config, named: string | undefined, host
   if (failure !== undefined) {
     const build = { failure, output: progress.last(), hasCaFile: caFile !== undefined, isProject: true };
     progress.showLast();
-    host.report(`The image of "${directory}" was not built: ${escapeForTerminal(withBuildHint(failure, build))}`);
+    host.report(`The image of "${directory}" was not built: ${escapeForTerminal(formatBuildFailure(failure, build))}`);
     return EXIT.failed;
   }
   // Somebody may have denied it meanwhile.
