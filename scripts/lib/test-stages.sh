@@ -8,7 +8,9 @@ beside_foreign="node scripts/lib/beside-foreign.mjs"
 
 # The outputs of flaky test files, a file each, which an ordinary user's tests write too.
 export BUDGIE_FLAKY="$work/flaky"
-mkdir -m 1777 "$BUDGIE_FLAKY"
+# The modules that vitest has transformed, a folder for each user.
+export BUDGIE_TEST_MODULES="$work/modules"
+mkdir -m 1777 "$BUDGIE_FLAKY" "$BUDGIE_TEST_MODULES"
 
 export BUDGIE_TEST_IMAGE=budgie-demo:latest BUDGIE_TEST_BASE_IMAGE=budgie-base BUDGIE_TEST_PROGRAMS_IMAGE=budgie-programs:latest
 
