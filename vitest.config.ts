@@ -15,6 +15,9 @@ const shared = {
   ssr: { resolve: { conditions, externalConditions: conditions } },
 };
 
+// The stages of scripts/test name an empty folder, so that one transforms modules for those after it.
+const moduleCache = process.env["BUDGIE_TEST_MODULES"];
+
 // vitest polls for a second by default, in which a loaded machine may not get to it.
 const slowMachine = { expect: { poll: { timeout: 20_000 } } };
 
@@ -97,6 +100,10 @@ export default defineConfig({
   // Outside the checkout, so that an ordinary user can run the tests of a checkout that is not theirs.
   cacheDir: join(tmpdir(), `budgie-vitest-${process.getuid?.() ?? 0}`),
   test: {
+    experimental:
+      moduleCache === undefined
+        ? {}
+        : { fsModuleCache: true, fsModuleCachePath: join(moduleCache, `${process.getuid?.()}`) },
     // Most tests wait for processes, so as many workers as cores would leave these idle half of the time.
     maxWorkers: 2 * availableParallelism(),
     sequence: { sequencer: LongestFirst },

@@ -8,7 +8,9 @@ beside_foreign="node scripts/lib/beside-foreign.mjs"
 
 # The outputs of flaky test files, a file each, which an ordinary user's tests write too.
 export BUDGIE_FLAKY="$work/flaky"
-mkdir -m 1777 "$BUDGIE_FLAKY"
+# The modules that vitest has transformed, a folder for each user.
+export BUDGIE_TEST_MODULES="$work/modules"
+mkdir -m 1777 "$BUDGIE_FLAKY" "$BUDGIE_TEST_MODULES"
 
 export BUDGIE_TEST_IMAGE=budgie-demo:latest BUDGIE_TEST_BASE_IMAGE=budgie-base BUDGIE_TEST_PROGRAMS_IMAGE=budgie-programs:latest
 
@@ -34,7 +36,9 @@ run_main_stages() {
   if [ -x "$node22" ]; then export BUDGIE_NODE22="$node22"; fi
   finished compilers
   if needs_compilers; then export BUDGIE_FORWARDER_TOOLS=installed; fi
-  stage "Tests that start processes" $vitest run --project process
+  # With two workers a processor, these tests would leave a sixth of the processors' time unused.
+  stage "Tests that start processes" $vitest run --project process \
+    --maxWorkers "$(node -p 'Math.ceil(2.5 * os.availableParallelism())')"
   stage "Tests on the engine beside another budgie, as $(id -un 2>/dev/null || id -u)" $beside_foreign $vitest run --project docker
 }
 

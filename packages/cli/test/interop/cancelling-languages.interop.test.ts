@@ -3,7 +3,7 @@ import { isAlive } from "@budgie/testkit";
 import { toText, waitFor } from "../helpers/start-budgie.ts";
 import { createWire } from "../../../mcp-server/test/mcp/http/http-place.ts";
 import { resultOf } from "./clients.ts";
-import { CANCELLING, startLanguageClient } from "./language-client.ts";
+import { CANCELLING, startLanguageClient, type LanguageClient } from "./language-client.ts";
 import { createLanguagePlace, toAddress, WAYS, type LanguagePlace } from "./language-place.ts";
 
 let place: LanguagePlace;
@@ -15,14 +15,12 @@ describe.each(CANCELLING)("the SDK of %s", (language) => {
     await using client = startLanguageClient(language);
     await client.connect(place.addresses[way]);
 
-    const before = place.user.kiroCalls().length;
-    const late = await place.ask(client, { prompt: "[[sleep 300000]]" }, 3_000);
-    const agent = place.user.kiroCalls()[before];
+    const { agent, late } = await giveUp(client);
     const after = resultOf(await place.ask(client, { prompt: "Hello again" }));
 
     expect(late.error?.message).toMatch(/timed out|deadline exceeded|request timeout/);
     expect(late.progress.length).toBeGreaterThan(1);
-    await waitFor(() => agent !== undefined && !isAlive(agent.pid));
+    await waitFor(() => !isAlive(agent.pid));
     expect(toText(after)).toBe("You asked: Hello again");
   });
 
@@ -39,3 +37,13 @@ describe.each(CANCELLING)("the SDK of %s", (language) => {
     expect(toText(resultOf(await asking))).toBe("It survived.");
   });
 });
+
+/** Has a client give up a call after seconds, and after more if its agent had not started by then. */
+async function giveUp(client: LanguageClient) {
+  for (let limitMs = 3_000; ; limitMs *= 2) {
+    const before = place.user.kiroCalls().length;
+    const late = await place.ask(client, { prompt: "[[sleep 300000]]" }, limitMs);
+    const agent = place.user.kiroCalls()[before];
+    if (agent !== undefined) return { agent, late };
+  }
+}

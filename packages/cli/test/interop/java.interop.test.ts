@@ -18,8 +18,8 @@ describe("the SDK of Java", () => {
 
     const before = place.user.kiroCalls().length;
     const late = await place.ask(client, { prompt: "[[sleep 8000]][[say: It was late.]]", sessionId });
-    const agent = place.user.kiroCalls()[before];
-    await waitFor(() => agent !== undefined && !isAlive(agent.pid));
+    const agent = await waitFor(() => place.user.kiroCalls()[before]);
+    await waitFor(() => !isAlive(agent.pid));
     const next = resultOf(await place.ask(client, { prompt: "[[say: And on.]]", sessionId }));
     const { stdout } = await place.user.command(["runs", "ls", "--session", sessionId, "--json"]);
 
