@@ -21,6 +21,6 @@ function findHint(name: string, own: readonly string[]): string {
 }
 
 // The token of HTTP, and the marks that agents inherit
-const OTHERS = ["BUDGIE_HTTP_TOKEN", "BUDGIE_AGENT", "BUDGIE_RUN", "BUDGIE_SESSION", "BUDGIE_TURN"];
+const OTHERS = ["BUDGIE_HTTP_TOKEN", "BUDGIE_SESSION", "BUDGIE_TURN"];
 
 const OF_TESTS = /^BUDGIE_(?:TEST|WRITE)_/;

@@ -6,8 +6,6 @@ it("An unknown variable is named, with the one that was probably meant", () => {
     BUDGIE_MODEL: "x",
     BUDGIE_HTTP_TOKEN: "x",
     BUDGIE_DEPTH: "1",
-    BUDGIE_AGENT: "x",
-    BUDGIE_RUN: "x",
     BUDGIE_SESSION: "x",
     BUDGIE_TEST_IMAGE: "x",
   };
