@@ -23,23 +23,19 @@ type CommitsOf = {
  */
 export function addCommitTrailer(stateDir: string, { agent, env, runId }: CommitsOf): CommitTrailer {
   const folder = join(stateDir, "sandbox", `git-hooks-${DIGEST}`);
-  mkdirSync(folder, { recursive: true });
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   // Other users' containers may read them, whatever the umask.
   chmodSync(folder, 0o755);
   for (const name of HOOKS) chmodSync(ensureMountedFile(folder, name, SCRIPT), 0o755);
   const count = Number(env["GIT_CONFIG_COUNT"] ?? 0) || 0;
-  return {
-    commitHooks: folder,
-    env: {
-      ...env,
-      BUDGIE_AGENT: agent,
-      BUDGIE_RUN: runId,
-      // Only these variables and git's own options count more than the repository's configuration, where husky and others name their hooks.
-      GIT_CONFIG_COUNT: String(count + 1),
-      [`GIT_CONFIG_KEY_${count}`]: "core.hooksPath",
-      [`GIT_CONFIG_VALUE_${count}`]: folder,
-    },
-  };
+  const settings = { "core.hooksPath": folder, "budgie.agent": agent, "budgie.run": runId };
+  // Only such variables and git's own options count more than the repository's configuration, where husky and others name their hooks.
+  const added = Object.entries(settings).flatMap(([key, value], index) => [
+    [`GIT_CONFIG_KEY_${count + index}`, key],
+    [`GIT_CONFIG_VALUE_${count + index}`, value],
+  ]);
+  const all = { GIT_CONFIG_COUNT: String(count + added.length / 2), ...Object.fromEntries(added) };
+  return { commitHooks: folder, env: { ...env, ...all } };
 }
 
 // Every hook that git finds in that folder, but those of a push's other end, where git takes no such variables.
@@ -73,7 +69,7 @@ if [ -x "$own" ]; then "$own" "$@" || exit; fi
 # git adds no line to a last one without an end.
 [ -z "$(tail -c 1 "$1")" ] || echo >>"$1"
 exec git interpret-trailers --in-place --no-divider --if-exists addIfDifferent \\
-  --trailer "Budgie-Agent: $BUDGIE_AGENT" --trailer "Budgie-Run: $BUDGIE_RUN" "$1"
+  --trailer "Budgie-Agent: $(git config budgie.agent)" --trailer "Budgie-Run: $(git config budgie.run)" "$1"
 `;
 
 const DIGEST = createHash("sha256").update(SCRIPT).digest("hex").slice(0, 16);
