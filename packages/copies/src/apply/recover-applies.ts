@@ -1,8 +1,11 @@
 import type { Owner } from "@budgie/core";
 import type { ApplyJournal } from "@budgie/store";
-import { openHostFolder } from "../host/host-folder.ts";
+import { openHostFolder, type HostFolder } from "../host/host-folder.ts";
+import { readHostEntry } from "../host/read-host-entry.ts";
+import type { Side } from "../sets/change-set.ts";
 import type { ChangeSets } from "../sets/change-sets.ts";
-import type { ApplyPlan } from "./apply-plan.ts";
+import { isSide } from "../sets/is-side.ts";
+import type { ApplyPlan, Step } from "./apply-plan.ts";
 import { rollBack } from "./roll-back.ts";
 import { removeStage } from "./run-apply.ts";
 import { isRunning, whileRunning } from "./while-running.ts";
@@ -49,12 +52,12 @@ async function recover(journal: ApplyJournal, { archive }: ChangeSets): Promise<
   if (host === undefined) return undefined;
   try {
     if (host.identity !== root) return undefined;
-    const left = phase === "cleaning" ? [] : await takeBack(host, plan);
+    const { left, why } = phase === "cleaning" ? NOTHING : await takeBack(host, plan);
     await removeStage(host, plan.stage, phase === "cleaning" ? plan.steps : undefined);
     await archive.end(root);
     if (phase === "cleaning") return undefined;
     const named = left.slice(0, MOST_NAMED).join(", ");
-    const kept = left.length === 0 ? "" : `, but for ${left.length} paths that others wrote meanwhile: ${named}`;
+    const kept = left.length === 0 ? "" : `, but for ${left.length} paths ${why}: ${named}`;
     return `An apply in "${directory}" that was interrupted is taken back${kept}.`;
   } finally {
     host.close();
@@ -63,19 +66,39 @@ async function recover(journal: ApplyJournal, { archive }: ChangeSets): Promise<
 
 const MOST_NAMED = 20;
 
-async function takeBack(
-  host: Awaited<ReturnType<typeof openHostFolder>>,
-  { stage, steps }: ApplyPlan,
-): Promise<readonly string[]> {
+/** The paths that are not as they were, and the reason. */
+type Left = { readonly left: readonly string[]; readonly why: string };
+
+const NOTHING: Left = { left: [], why: "" };
+
+async function takeBack(host: HostFolder, { stage, steps }: ApplyPlan): Promise<Left> {
   try {
     return await host.at(`${stage}/.`, async ({ folder }) => {
       const left = await rollBack({ host, stage: folder, steps });
       await emptyStage({ calls: host.calls, stage: folder }, steps, false);
-      return left;
+      return { left, why: "that others wrote meanwhile" };
     });
   } catch (error) {
-    // Nothing is written before the stage is.
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    // Nothing is written before the stage is made, but someone may have removed it since.
+    return { left: await listChanged(host, steps), why: `whose old content went with the folder "${stage}"` };
   }
 }
+
+/** Lists the paths of steps that are not as they were before. */
+async function listChanged(host: HostFolder, steps: readonly Step[]): Promise<readonly string[]> {
+  const before = new Map<string, Side | undefined>();
+  for (const step of steps) {
+    const old = step.op === "rmdir" ? FOLDER : "before" in step ? step.before : undefined;
+    if (!before.has(step.path)) before.set(step.path, old);
+  }
+  const changed: string[] = [];
+  for (const [path, side] of before) {
+    const read = host.at(path, (place) => readHostEntry(place.path, () => true, host.calls));
+    if (!isSide(side, await read.catch(() => MISSING))) changed.push(path);
+  }
+  return changed;
+}
+
+const FOLDER = { kind: "folder" } as const;
+const MISSING = { kind: "missing" } as const;

@@ -47,7 +47,8 @@ async function runWithJournal(run: ApplyRun, stage: string): Promise<readonly Un
     await host.at(stage, (place) => mkdir(place.path, 0o700));
     failures = await host.at(`${stage}/.`, ({ folder }) => takeOrRollBack(run, stage, folder));
   } catch (error) {
-    await clean(run, stage);
+    // With its journal, what is not back yet is tried again.
+    if (!isHalfBack(error)) await clean(run, stage);
     throw unwritable(directory, error);
   }
   if (failures.length === 0) await run.onStep?.("clean");
@@ -121,12 +122,17 @@ function ignoreGone(error: NodeJS.ErrnoException): void {
   if (error.code !== "ENOENT" && error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
 }
 
+function isHalfBack(error: unknown): boolean {
+  return (error as { readonly isHalfBack?: true }).isHalfBack === true;
+}
+
 function unwritable(directory: string, error: unknown): unknown {
   const { code, kept = "" } = error as NodeJS.ErrnoException & { readonly kept?: string };
   if (error instanceof BudgieError || code === undefined) return error;
+  const back = isHalfBack(error) ? "is not all taken back yet: the next call tries again" : "is taken back";
   return new BudgieError(
     "WORKSPACE_INVALID",
-    `Cannot write into "${directory}" (${code}), and what was written is taken back.${kept} Make room or the files writable, then try again.`,
+    `Cannot write into "${directory}" (${code}), and what was written ${back}.${kept} Make room or the files writable, then try again.`,
     { cause: error },
   );
 }

@@ -2,7 +2,7 @@ import { rename, rmdir } from "node:fs/promises";
 import { forEachOf, pathIn, type FolderHandle } from "@budgie/core/walk";
 import type { HostFolder, HostPlace } from "../host/host-folder.ts";
 import { readHostEntry, toSeen } from "../host/read-host-entry.ts";
-import { syncAll, syncEntry } from "../host/sync-all.ts";
+import { syncFolders } from "../host/sync-folders.ts";
 import type { Side } from "../sets/change-set.ts";
 import { isSide } from "../sets/is-side.ts";
 import { conflictError, toStageNames, type Step } from "./apply-plan.ts";
@@ -34,12 +34,15 @@ export async function takeSteps(applying: Applying): Promise<void> {
     if ("before" in step && step.before !== undefined) await verifyOld(applying, { number, step, before: step.before });
   });
   await onStep("sync");
-  await syncFolders(applying);
+  // A file that was moved aside is in the stage alone until the end.
+  await syncFolders(
+    host,
+    applying.stage,
+    steps.map(({ path }) => path),
+  );
 }
 
 const AT_ONCE = 16;
-
-const SELF = Buffer.from(".");
 
 type Taking = { readonly number: number; readonly step: Step; readonly place: HostPlace };
 
@@ -108,20 +111,6 @@ async function linkFresh({ host, onStep, stage }: Applying, { number, place, ste
     });
 }
 
-/** Writes the folders of the steps to the disk, and the stage, which alone has the files that were moved aside. */
-async function syncFolders({ host, stage, steps }: Applying): Promise<void> {
-  const folders = new Map(steps.map(({ path }) => [path.slice(0, Math.max(path.lastIndexOf("/"), 0)), path]));
-  await syncEntry(pathIn(stage, SELF));
-  await syncAll(stage, [...folders.values()], (path) =>
-    // A folder that was removed needs no sync.
-    host.at(path, ({ folder }) => syncEntry(pathIn(folder, SELF))).catch(ignoreMissing),
-  );
-}
-
 function isMissing(error: NodeJS.ErrnoException): boolean {
   return error.code === "ENOENT";
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
 }

@@ -102,6 +102,18 @@ describe("a budgie that dies", () => {
     });
   });
 
+  it.each([
+    ["link b/c.txt", /but for 6 paths whose old content went with the folder ".budgie-apply-.*: .*b\/c\.txt/],
+    ["stage", /is taken back\.$/],
+  ])("before %j is not said to be taken back where what it moved aside was removed since", async (step, told) => {
+    const world = await prepare();
+    await dieAt(world, step);
+    const stage = readdirSync(world.directory).find((name) => name.startsWith(".budgie-apply-")) ?? "";
+    rmSync(join(world.directory, stage), { recursive: true });
+
+    expect(await recover(world)).toEqual([expect.stringMatching(told)]);
+  });
+
   it("leaves what someone wrote afterwards", async () => {
     const world = await prepare();
     await dieAt(world, "sync");

@@ -1,0 +1,67 @@
+import fs, { chmodSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { recoverApplies } from "@budgie/copies/apply";
+import { applyIn, createWorld, showTree } from "../helpers/create-world.ts";
+import { AFTER, applyWith, BEFORE, prepare } from "../helpers/interrupt-apply.ts";
+
+describe("an apply on a disk that also refuses its way back", () => {
+  it("is told, and taken back by the next call once the disk does not refuse any more", async () => {
+    const world = await prepare();
+    // Calls are chosen when the directory is opened.
+    let isFull = false;
+    const { linkSync } = fs;
+    onTestFinished(() => void (fs.linkSync = linkSync));
+    fs.linkSync = (from, to) => {
+      if (isFull) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+      linkSync(from, to);
+    };
+
+    const applied = applyWith(world, (step) => void (isFull ||= step === "link b/c.txt"));
+
+    await expect(applied).rejects.toMatchObject({
+      code: "WORKSPACE_INVALID",
+      message: expect.stringContaining("not all taken back yet"),
+    });
+    expect(showTree(world.directory)).not.toHaveProperty("b/c.txt");
+    expect(await recoverApplies(world)).toEqual([expect.stringContaining("cannot be taken back yet (ENOSPC)")]);
+    isFull = false;
+    expect(await recoverApplies(world)).toEqual([expect.stringContaining("is taken back")]);
+    expect(showTree(world.directory)).toEqual(BEFORE);
+    expect(await applyWith(world, () => undefined)).toMatchObject({ state: "applied" });
+    expect(showTree(world.directory)).toEqual(AFTER);
+  });
+});
+
+describe("an apply that is taken back", () => {
+  it("gives a folder that it removed its permission bits again, whatever those of new folders are", async () => {
+    const world = createWorld({ "b/c.txt": "two\n" });
+    chmodSync(join(world.directory, "b"), 0o1777);
+    rmSync(join(world.copy, "b"), { recursive: true });
+    const { id } = await world.collect();
+
+    const applied = applyIn(world, id, {
+      onStep(step: string) {
+        if (step === "verify") throw Object.assign(new Error("full"), { code: "ENOSPC" });
+      },
+    });
+
+    await expect(applied).rejects.toMatchObject({ code: "WORKSPACE_INVALID" });
+    expect(statSync(join(world.directory, "b")).mode & 0o7777).toBe(0o1777);
+    expect(readdirSync(world.directory)).toEqual(["b"]);
+  });
+
+  it("names a file that stays aside, since its folder was moved away meanwhile", async () => {
+    const world = await prepare();
+
+    const applied = applyWith(world, (step) => {
+      if (step !== "link b/c.txt") return;
+      renameSync(join(world.directory, "b"), `${world.directory}-b`);
+      throw Object.assign(new Error("full"), { code: "ENOSPC" });
+    });
+
+    await expect(applied).rejects.toThrow(/1 paths could not be put back/);
+    const [stage = ""] = readdirSync(world.directory).filter((name) => name.startsWith(".budgie-apply-"));
+    expect(Object.values(showTree(join(world.directory, stage)))).toEqual(["two\n"]);
+  });
+});
