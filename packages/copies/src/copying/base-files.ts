@@ -37,6 +37,7 @@ export type BaseFiles = {
 
 /** Opens the folder of the bases, which need not exist. */
 export function openBaseFiles(folder: string): BaseFiles {
+  const held = createHeldBases();
   const pathOf = (sessionId: string): string => {
     if (!isSessionId(sessionId)) throw new TypeError("A base belongs to a session.");
     return join(folder, `${sessionId}.jsonl`);
@@ -52,9 +53,20 @@ export function openBaseFiles(folder: string): BaseFiles {
       } finally {
         await file.close();
       }
+      held.forget(pathOf(sessionId));
       await rename(draft, pathOf(sessionId));
     },
-    load: (sessionId) => read(pathOf(sessionId)).catch(() => undefined),
+    async load(sessionId) {
+      const path = pathOf(sessionId);
+      try {
+        const { birthtimeMs, ino, size } = await stat(path);
+        // Each save makes a new file.
+        const version = `${ino} ${birthtimeMs} ${size}`;
+        return held.find(path, version) ?? held.keep(path, version, await read(path));
+      } catch {
+        return undefined;
+      }
+    },
     touch: (sessionId) => utimes(pathOf(sessionId), new Date(), new Date()).catch(() => undefined),
     async sweep(olderThanMs) {
       for (const name of await readdir(folder).catch(() => [])) {
@@ -62,6 +74,31 @@ export function openBaseFiles(folder: string): BaseFiles {
         const found = await stat(file).catch(() => undefined);
         if (found !== undefined && Date.now() - found.mtimeMs > olderThanMs) await rm(file, { force: true });
       }
+    },
+  };
+}
+
+// Some megabytes.
+const MOST_HELD = 50_000;
+
+/** Keeps the bases that were read last, which a turn needs several times: those of few entries in sum. */
+function createHeldBases() {
+  const bases = new Map<string, { readonly version: string; readonly base: Base }>();
+  const count = (): number => [...bases.values()].reduce((sum, { base }) => sum + base.manifest.entries.length, 0);
+  return {
+    forget: (path: string): void => void bases.delete(path),
+    find(path: string, version: string): Base | undefined {
+      const found = bases.get(path);
+      return found?.version === version ? found.base : undefined;
+    },
+    keep(path: string, version: string, base: Base): Base {
+      bases.delete(path);
+      bases.set(path, { version, base });
+      for (const oldest of bases.keys()) {
+        if (count() <= MOST_HELD) break;
+        bases.delete(oldest);
+      }
+      return base;
     },
   };
 }

@@ -16,12 +16,16 @@ import { chooseOldBases } from "./choose-old-bases.ts";
 import { readFolder } from "./overlay-volume.ts";
 
 /** A session whose copy lies over a base. */
-type BaseHolder = {
+export type BaseHolder = {
   readonly session: SessionId;
   /** The folder at which entries are unpacked */
   readonly folder: string;
-  /** Unpacks entries in a container */
-  readonly put: (container: Docker.Container, entries: AsyncIterable<FilledEntry>, over: AbortSignal) => Promise<void>;
+  /** Unpacks entries in the folder of the base's volume, or in a container that is being made and mounts it */
+  readonly put: (
+    into: readonly [folder: string, container: Promise<Docker.Container>],
+    entries: AsyncIterable<FilledEntry>,
+    over: AbortSignal,
+  ) => Promise<void>;
 };
 
 /** The bases of this process, each a volume that no agent's container mounts. They go with the process. */
@@ -29,6 +33,9 @@ export type CopyBases = {
   /** Returns false once the engine has refused a copy over a base */
   readonly areUsable: () => boolean;
   readonly giveUp: () => void;
+  /** Returns true once the engine has mounted a copy over a base */
+  readonly areProven: () => boolean;
+  readonly prove: () => void;
   /** Makes the base unless there is one with its id, and keeps it for the session. Resolves to its folder; `undefined` if no mount can name that */
   readonly hold: (base: CopyBase, holder: BaseHolder) => Promise<string | undefined>;
   /** Resolves to the folder of the session's base; `undefined` if it has none, or somebody removed it */
@@ -60,7 +67,7 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
   // The oldest first.
   const made = new Map<string, MadeBase>();
   const closing = new AbortController();
-  let isUsable = true;
+  let [isUsable, isProven] = [true, false];
 
   async function make({ directory, entries, id }: CopyBase, { folder: at, put }: BaseHolder) {
     const name = `budgie-base-${randomUUID()}`;
@@ -75,7 +82,9 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
       }
       // It stays, so that nobody who prunes volumes removes the base.
       const body = toIdleContainer(await ensureSessionImage(engine, user), labels, [volumeMount({ name, labels }, at)]);
-      await put(await createContainer(engine, name, body), entries(), closing.signal);
+      const container = createContainer(engine, name, body);
+      const filled = await Promise.allSettled([container, put([folder, container], entries(), closing.signal)]);
+      for (const part of filled) if (part.status === "rejected") throw part.reason;
       const base = { directory, name, folder, sessions: new Set<SessionId>() };
       made.set(id, base);
       return base;
@@ -138,6 +147,8 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
   return {
     areUsable: () => isUsable,
     giveUp: () => void (isUsable = false),
+    areProven: () => isProven,
+    prove: () => void (isProven = true),
     hold,
     async find(session) {
       const held = [...made.values()].find(({ sessions }) => sessions.has(session));

@@ -5,10 +5,11 @@ import type { SandboxUser } from "@budgie/sandbox/profile";
 import { hasBits, MODE, readPathFacts } from "../container-files/path-facts.ts";
 import { API_LIMIT_MS, destroyWhenIdle, withTimeout } from "../engine/with-timeout.ts";
 import type { Copier } from "./create-copier.ts";
+import { withinFillLimit } from "./within-fill-limit.ts";
 import { packCopy } from "./pack-copy.ts";
 import { readFirst, unpackCopy } from "./unpack-copy.ts";
 
-type ArchivePlace = {
+export type ArchivePlace = {
   /** Resolves to a container that mounts the copy, and never runs */
   readonly find: () => Promise<Docker.Container>;
   /** The folder in that container, without the "/" before it */
@@ -26,7 +27,8 @@ export function createArchiveCopier({ find, folder, user }: ArchivePlace): Archi
   const readFile = async (path: string) => readFirst(path, await open(await find(), `/${folder}/${path}`));
   return {
     readFile,
-    unpack: async (entries, signal) => unpackInto(await find(), entries, { folder, signal, user }),
+    unpack: async (entries, signal) =>
+      unpackInto(await find(), entries, { folder, user, signal: withinFillLimit(signal) }),
     async *pack() {
       yield* unpackCopy(await open(await find(), `/${folder}`), { readAgain: readFile });
     },
@@ -40,7 +42,7 @@ export function createArchiveCopier({ find, folder, user }: ArchivePlace): Archi
 type Into = Omit<ArchivePlace, "find"> & { readonly signal: AbortSignal };
 
 /** Unpacks entries at the root, since the engine leaves the owner of the folder itself alone that it unpacks into. */
-export async function unpackInto(
+async function unpackInto(
   container: Docker.Container,
   entries: AsyncIterable<FilledEntry>,
   { folder, signal, user }: Into,

@@ -13,12 +13,13 @@ import { removeContainer } from "../engine/remove-container.ts";
 import { API_LIMIT_MS, timeLimit, withTimeout } from "../engine/with-timeout.ts";
 import { FORWARDER, toPrintingContainer, type PrintingContainer } from "../sandbox/container-options.ts";
 import { fromRecords } from "./from-records.ts";
+import { withinFillLimit } from "./within-fill-limit.ts";
 import { toRecords } from "./to-records.ts";
 
 /** Access to a copy by the copier, a program of the session's image, which needs neither `/proc` nor the engine's archives. */
 export type Copier = {
   /** Fills an empty folder. Rejects with the error that ends the entries */
-  readonly unpack: (entries: AsyncIterable<FilledEntry>, signal: AbortSignal) => Promise<void>;
+  readonly unpack: (entries: AsyncIterable<FilledEntry>, signal?: AbortSignal) => Promise<void>;
   /** Reads the folder */
   readonly pack: () => AsyncGenerator<FoundEntry>;
   /** Resolves to the kind of each path below the folder, without following a symlink; `undefined` for a missing one */
@@ -54,7 +55,8 @@ export function createCopier({ engine, folder, name, prepare }: CopierPlace): Co
   }
 
   return {
-    async unpack(entries, signal) {
+    async unpack(entries, given) {
+      const signal = withinFillLimit(given);
       await using run = await start("unpack");
       const ended = new AbortController();
       const answered = readWords(run.stdout).finally(() => ended.abort());

@@ -34,7 +34,7 @@ type Mark = { readonly clockMs: number; readonly atMs: number };
  * Creates the access to a copy through the kernel, which reads no more than changed since the fill. The kernel notes the time of each
  * change, and no agent can set that back.
  */
-export function createHeldCopy(): HeldCopy {
+export function createHeldCopy(isUsable: boolean): HeldCopy {
   let folder: FileHandle | undefined;
   let covers: readonly string[] = [];
   let isFilled = false;
@@ -60,7 +60,7 @@ export function createHeldCopy(): HeldCopy {
     },
     async hold({ root, workspacePath }, over) {
       await letGo();
-      if (over === undefined) return;
+      if (over === undefined || !isUsable) return;
       if (isFilled) mark = { clockMs: Date.now(), atMs: performance.now() };
       isFilled = false;
       covers = over.map(({ path }) => path);

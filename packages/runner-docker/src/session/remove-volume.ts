@@ -1,4 +1,5 @@
 import type Docker from "dockerode";
+import { inUseError } from "../copier/copy-errors.ts";
 import { ignoreMissing, statusOf } from "../engine/to-budgie-error.ts";
 import { timeLimit } from "../engine/with-timeout.ts";
 
@@ -12,4 +13,12 @@ export async function removeVolume(volume: Docker.Volume): Promise<string | unde
     ignoreMissing(error);
   }
   return undefined;
+}
+
+/** Removes volumes, and ignores missing ones. Throws `RUNNER_UNAVAILABLE` for one that a container uses. */
+export async function removeUnused(docker: Docker, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const inUse = await removeVolume(docker.getVolume(name));
+    if (inUse !== undefined) throw inUseError(name, inUse);
+  }
 }

@@ -1,13 +1,15 @@
 import { randomUUID } from "node:crypto";
 import type Docker from "dockerode";
-import { BudgieError, type Command, type SessionId, type StartOptions } from "@budgie/core";
+import { type Command, type SessionId, type StartOptions } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
 import type { CopyBase, FilledEntry, FoundEntry, ReadOptions, WorkspaceCopy } from "@budgie/core/copies";
 import { DEFAULT_ACCESS, splitHidden, usesCopy } from "@budgie/core/policy";
 import type { Standby, StandbyPlace } from "@budgie/core/standby";
 import { volumeMount, type CopyCover, type Volume } from "@budgie/sandbox/mounts";
-import { createOverlay, isCopyOf, isOverlay, isOverlayOn, listLayers } from "../bases/overlay-volume.ts";
-import { createArchiveCopier, unpackInto } from "../copier/create-archive-copier.ts";
+import type { BaseHolder } from "../bases/copy-bases.ts";
+import { createOverlay, isCopyOf, isOverlay, isOverlayOn, listLayers, readFolder } from "../bases/overlay-volume.ts";
+import { lostError, notOurs } from "../copier/copy-errors.ts";
+import { createHostCopier } from "../copier/create-host-copier.ts";
 import { createCopier } from "../copier/create-copier.ts";
 import { createHeldCopy, type HeldCopy } from "../copier/held-copy.ts";
 import { createContainer } from "../engine/create-container.ts";
@@ -19,7 +21,7 @@ import { timeLimit } from "../engine/with-timeout.ts";
 import { ensureSessionImage } from "../image/ensure-session-image.ts";
 import { toIdleContainer, type PrintingContainer } from "../sandbox/container-options.ts";
 import { findCopyCovers } from "./find-copy-covers.ts";
-import { removeVolume } from "./remove-volume.ts";
+import { removeUnused } from "./remove-volume.ts";
 import type { HomeOrigin } from "./session-volumes.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 
@@ -51,7 +53,6 @@ type Signalled = { readonly signal?: AbortSignal | undefined };
 /** The folder of the copy in the container through which it is filled and read. */
 const FOLDER = "workspace";
 const FILL_LABEL = "dev.budgie.fill";
-const FILL_LIMIT_MS = 30 * 60_000;
 
 /** Opens a session's copy: a volume, which a container mounts that never runs. Neither exists before the first fill. */
 export function createSessionCopy(
@@ -64,12 +65,18 @@ export function createSessionCopy(
   // True for a copy in which no process of the session has run yet.
   let isFresh = false;
   let isOver = false;
+  // The folder of the base over which nothing was written yet.
+  let shown: string | undefined;
+  let keeping: Promise<unknown> = Promise.resolve();
   const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
   // Podman tells of a symlink's target instead of the symlink, and unpacks beneath volumes. On Docker a container that never runs is quicker.
-  const archive =
-    engine.name === "Podman" ? undefined : createArchiveCopier({ find: findContainer, folder: FOLDER, user });
+  const find = (): Promise<Docker.Container> => keeping.then(findContainer);
+  const host = { engine, folder: FOLDER, user };
+  const archive = engine.name === "Podman" ? undefined : createHostCopier({ ...host, find, findFolder });
   const copier = archive ?? createCopier({ ...place, engine, folder: `/${FOLDER}`, prepare });
-  const held = createHeldCopy();
+  const letGo = async (): Promise<void> => void (await Promise.all([keeping, held.letGo()]));
+  // Other engines' containers have users of their own, or mounts that stay.
+  const held = createHeldCopy(archive !== undefined && engine.users === "same");
 
   async function prepare(): Promise<Omit<PrintingContainer, "command">> {
     const imageId = await ensureSessionImage(engine, user);
@@ -95,6 +102,15 @@ export function createSessionCopy(
     return createContainer(engine, place.name, body);
   }
 
+  /** Resolves to the copy's folder on this machine; `undefined` where budgie cannot use that. */
+  async function findFolder(use: "fill" | "look"): Promise<string | undefined> {
+    if (isOver && use === "look") return shown;
+    // The engine is the first to mount an overlay.
+    if (isOver && bases?.areProven() !== true) return undefined;
+    const name = isOver ? listLayers(volume.name)[0] : volume.name;
+    return readFolder(await docker.getVolume(name).inspect(timeLimit()));
+  }
+
   async function fillId(): Promise<string | undefined> {
     const found = await docker.getVolume(volume.name).inspect(timeLimit()).catch(ignoreMissing);
     if (found === undefined || found === null) return undefined;
@@ -113,10 +129,7 @@ export function createSessionCopy(
   async function removeAll(): Promise<void> {
     const found = await findOwn(place);
     if (found !== undefined) await removeContainer(docker.getContainer(found.Id));
-    for (const name of [volume.name, ...(bases === undefined ? [] : listLayers(volume.name))]) {
-      const inUse = await removeVolume(docker.getVolume(name));
-      if (inUse !== undefined) throw inUseError(name, inUse);
-    }
+    await removeUnused(docker, [volume.name, ...(bases === undefined ? [] : listLayers(volume.name))]);
   }
 
   /** Makes the volume and its container anew, and fills them; removes both if that fails. */
@@ -130,15 +143,17 @@ export function createSessionCopy(
     lastFill = id;
     isFresh = false;
     held.setFilled(false);
-    await held.letGo();
+    await letGo();
     await quiet();
     // Throws for another program's volume of this name.
     if (!isFirst) await fillId().then(removeAll);
     try {
       await make({ ...volume.labels, [FILL_LABEL]: id });
-      await copier.unpack(entries, withinLimit(signal));
+      await copier.unpack(entries, signal);
       isFresh = true;
       held.setFilled(true);
+      // Its container is made while the turn's begins. One that is missing is made again where it is needed.
+      keeping = archive === undefined ? keeping : findContainer().catch(() => undefined);
     } catch (error) {
       pendingRemovals.suspect(error);
       // Repeated while the engine does not answer, perhaps until another fill has taken its place.
@@ -152,6 +167,7 @@ export function createSessionCopy(
   function fill(entries: AsyncIterable<FilledEntry>, { signal }: Signalled = {}): Promise<string> {
     const make = (Labels: Volume["labels"]) => {
       isOver = false;
+      shown = undefined;
       return docker.createVolume({ Name: volume.name, Labels: { ...Labels }, ...timeLimit() });
     };
     return fillAnew(make, entries, signal);
@@ -159,9 +175,13 @@ export function createSessionCopy(
 
   async function fillOver(base: CopyBase, { signal }: Signalled = {}): Promise<string | undefined> {
     if (bases?.areUsable() !== true) return undefined;
-    const put = (container: Docker.Container, of: AsyncIterable<FilledEntry>, over: AbortSignal) =>
-      unpackInto(container, of, { folder: FOLDER, user, signal: withinLimit(over) });
-    const holder = { session, folder: `/${FOLDER}`, put };
+    const holder: BaseHolder = {
+      session,
+      folder: `/${FOLDER}`,
+      put([at, container], of, over) {
+        return createHostCopier({ ...host, find: () => container, findFolder: async () => at }).unpack(of, over);
+      },
+    };
     const holding = bases.hold(base, holder);
     const folder = await orAborted(holding, signal).catch((error: unknown) => {
       // A base that is made meanwhile is not this session's.
@@ -173,13 +193,16 @@ export function createSessionCopy(
       isOver = true;
       return createOverlay(docker, { base: folder, volume: { name: volume.name, labels } });
     };
-    // An archive of nothing gives the folder to the sandbox's user, and is the first to have it mounted.
-    return fillAnew(make, (async function* () {})(), signal).catch((error: unknown) => {
+    // An archive of nothing gives the folder to the sandbox's user, and the first has the engine mount it.
+    const id = await fillAnew(make, (async function* () {})(), signal).catch((error: unknown) => {
       bases.release(session);
       if (statusOf(error) === undefined) throw error;
       bases.giveUp();
-      return undefined;
     });
+    if (id === undefined) return undefined;
+    shown = folder;
+    bases.prove();
+    return id;
   }
 
   async function* read({ isKnown = () => false }: ReadOptions = {}): AsyncGenerator<FoundEntry> {
@@ -200,41 +223,19 @@ export function createSessionCopy(
         throw toBudgieError(error, context.image.name);
       }
     },
-    letGo: held.letGo,
-    // Other engines' containers have users of their own, or mounts that stay.
-    hold: async (sandbox, covers) => (engine.users === "same" ? held.hold(sandbox, covers) : undefined),
+    letGo,
+    hold: async (sandbox, covers) => keeping.then(() => held.hold(sandbox, covers)),
     async findCovers(command, { access = DEFAULT_ACCESS }) {
       if (!usesCopy(access.workspace)) return undefined;
       await held.letGo();
       const wasFresh = isFresh;
       isFresh = false;
       if (!wasFresh) {
+        shown = undefined;
         await quiet();
         if ((await fillId()) === undefined) throw lostError(session);
       }
       return findCopyCovers(copier.list, splitHidden(command).ofWorkspace);
     },
   };
-}
-
-function withinLimit(signal?: AbortSignal): AbortSignal {
-  return AbortSignal.any([AbortSignal.timeout(FILL_LIMIT_MS), ...(signal === undefined ? [] : [signal])]);
-}
-
-function notOurs(name: string): BudgieError {
-  return new BudgieError(
-    "RUNNER_UNAVAILABLE",
-    `The volume "${name}" is not one that budgie made for a copy. Remove it: "docker volume rm ${name}".`,
-  );
-}
-
-function inUseError(name: string, why: string): BudgieError {
-  return new BudgieError(
-    "RUNNER_UNAVAILABLE",
-    `The volume "${name}" of the session's copy cannot be made anew: ${why}. Remove that container, and ask again.`,
-  );
-}
-
-function lostError(session: SessionId): BudgieError {
-  return new BudgieError("SESSION_UNUSABLE", `The copy of session "${session}" is gone. Begin a new session.`);
 }

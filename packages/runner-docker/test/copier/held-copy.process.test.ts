@@ -122,7 +122,7 @@ async function openFilled(files: readonly string[]) {
   const filledMs = Date.now();
   await vi.waitFor(() => expect(Date.now() - filledMs).toBeGreaterThan(100));
   const root = await toRoot(top);
-  const copy = createHeldCopy();
+  const copy = createHeldCopy(true);
   onTestFinished(() => copy.letGo());
   const hold = () => copy.hold({ root, workspacePath: "/copy" }, []);
   copy.setFilled(true);
