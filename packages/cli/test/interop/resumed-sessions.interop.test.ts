@@ -48,6 +48,7 @@ describe("Gemini CLI, which shows its model only texts", () => {
     expect(model.shown[0]).not.toContain("durationMs");
     expect(model.shown[0]).toMatch(/Its changes wait as changeId \W+[0-9a-f]{64}\W+: 1 added\./);
     expect(model.shown[0]).toMatch(/The copy: .*\.env/);
+    expect(model.shown[2]).toMatch(/\+made.*reviewToken/);
   });
 });
 
@@ -64,12 +65,44 @@ describe("Codex, which shows its model only structured content", () => {
     );
 
     expect(stdout, stderr).toMatch(/The agent answered: .*token-parakeet/);
-    expect(model.shown[0]).toContain("durationMs");
-    expect(model.shown[0]).not.toContain("[budgie]");
-    expect(model.shown[0]).toMatch(/\W+changes\W+changeId\W+[0-9a-f]{64}\W+added\W+1\W/);
-    expect(model.shown[0]).toMatch(/leftOut.*\.env/);
+    expectStructured(model.shown);
   });
 });
+
+// Its program is under terms of its vendor's. Who accepts them names it.
+const CLAUDE = process.env["BUDGIE_TEST_CLAUDE"];
+
+describe.skipIf(CLAUDE === undefined)("Claude Code, which shows its model only structured content", () => {
+  it("resumes a session by the id there, and shows the copy", async () => {
+    write(".claude.json", JSON.stringify({ hasCompletedOnboarding: true }));
+    await install("claude");
+
+    const { stderr, stdout } = await runProgram(["-p", PROMPT, "--allowedTools", "mcp__kiro-subagents"], {
+      node: CLAUDE ?? "",
+      cwd: user.workspace,
+      env: {
+        HOME: user.host.home,
+        ANTHROPIC_API_KEY: "none",
+        ANTHROPIC_BASE_URL: `http://127.0.0.1:${model.port}`,
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+        ENABLE_TOOL_SEARCH: "false",
+        ...NO_VENDOR,
+      },
+    });
+
+    expect(stdout, stderr).toMatch(/The agent answered: .*token-parakeet/);
+    expectStructured(model.shown);
+  });
+});
+
+/** Expects what such a client shows of an agent's first result, and of its changes. */
+function expectStructured([first, , changes]: readonly string[]): void {
+  expect(first).toContain("durationMs");
+  expect(first).not.toContain("[budgie]");
+  expect(first).toMatch(/\W+changes\W+changeId\W+[0-9a-f]{64}\W+added\W+1\W/);
+  expect(first).toMatch(/leftOut.*\.env/);
+  expect(changes).toMatch(/\+made.*reviewToken/);
+}
 
 function write(path: string, content: string): void {
   const file = join(user.host.home, path);

@@ -41,11 +41,19 @@ function listText(sets: readonly StoredSet[], all: boolean, host: Host): string 
     agent,
     state,
     formatCounts(countChanges(set)),
-    directory,
+    host.columns === undefined ? directory : shortenPath(directory, host.home),
     shortId(sessionId),
   ]);
   const table = [head, ...rows.map((row) => row.map(escapeForTerminal))];
   // "show" has the session too, whose id nobody could use once it is cut.
-  const isNarrow = host.columns !== undefined && host.columns < 80;
+  const isNarrow = host.columns !== undefined && host.columns < 120;
   return `${formatTable(isNarrow ? table.map((row) => row.slice(0, -1)) : table, host).join("\n")}\n`;
+}
+
+const LONGEST_PATH = 32;
+
+/** Returns a path from the home, of which a long one begins later, since its end tells more. */
+function shortenPath(path: string, home: string): string {
+  const short = path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+  return short.length <= LONGEST_PATH ? short : `…${short.slice(1 - LONGEST_PATH)}`;
 }

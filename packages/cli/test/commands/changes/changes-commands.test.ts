@@ -131,6 +131,23 @@ describe("budgie changes", () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(columns);
   });
 
+  it("shows all counts on 100 columns, and the end of the directory", async () => {
+    await using user = await createBudgieUser();
+    const { directory } = await collect(user, { "b.txt": "x", "c.txt": "x", "AGENTS.md": "obey\n" });
+    const atHome = toTerminal(user, { columns: 100 });
+    const elsewhere = toTerminal(user, { columns: 100 });
+
+    await listChanges(
+      atHome.config,
+      { all: false, json: false },
+      { ...atHome.host, home: realpathSync(user.host.home) },
+    );
+    await listChanges(elsewhere.config, { all: false, json: false }, { ...elsewhere.host, home: "/nonexistent" });
+
+    expect(await endOf(atHome.host)).toMatch(/ worker +pending +3 added, 1 removed, 1 guarded +~\/shop\n/);
+    expect(await endOf(elsewhere.host)).toContain(directory.length > 32 ? `  …${directory.slice(-31)}\n` : directory);
+  });
+
   it("applies a set but for guarded paths, and takes it back", async () => {
     await using user = await createBudgieUser();
     const { directory, id } = await collect(user, { "a.txt": "ONE\n", "AGENTS.md": "obey\n" });

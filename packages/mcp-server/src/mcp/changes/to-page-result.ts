@@ -40,6 +40,8 @@ export function toPageResult(stored: StoredSet, { page, review, shown }: Page): 
       ...toFacts(stored),
       page,
       pages: pages.length,
+      // Some clients show their model nothing else.
+      diff: pages[page - 1] ?? "",
       ...(review === undefined ? {} : { review }),
       ...token,
     },
