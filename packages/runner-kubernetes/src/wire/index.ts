@@ -4,6 +4,6 @@ export { openExec, type ExecOptions } from "./open-exec.ts";
 export type { Opening, Purpose, Side } from "./opening.ts";
 export { receiveFile } from "./receive-file.ts";
 export { sendFile } from "./send-file.ts";
-export { parseTurnEnd, type TurnEnd } from "./turn-end.ts";
+export { parseAgentEnd, type AgentEnd } from "./agent-end.ts";
 export type { WireStream } from "./wire-stream.ts";
 export { createWire, type Wire, type WireOptions } from "./wire.ts";

@@ -11,22 +11,20 @@ export type HostilePeer = {
   /** The streams that the Pod opened */
   readonly opened: WireStream[];
   readonly say: (bytes: Buffer) => void;
-  /** Returns the number of bytes that budgie's end has sent */
-  readonly countSent: () => number;
 };
 
-/** Creates budgie's end of a wire, and a Pod that has not said anything. */
-export function createHostilePeer(): HostilePeer {
+/** Creates budgie's end of a wire, which does something with each new stream, and a Pod that has not said anything. */
+export function createHostilePeer(onStream: (stream: WireStream) => void = () => undefined): HostilePeer {
   const clock = createFakeClock();
   const opened: WireStream[] = [];
-  const wire = createWire({ side: "budgie", onStream: (stream) => opened.push(stream), clock });
-  let sent = 0;
+  const take = (stream: WireStream): void => {
+    opened.push(stream);
+    onStream(stream);
+  };
+  const wire = createWire({ side: "budgie", onStream: take, clock });
   const connection = new Duplex({
     read: () => undefined,
-    write(chunk: Buffer, _encoding, done) {
-      sent += chunk.length;
-      done();
-    },
+    write: (_chunk, _encoding, done) => done(),
   });
   wire.attach(connection);
   // What a test says is read at once, unless budgie's end has stopped reading.
@@ -35,7 +33,7 @@ export function createHostilePeer(): HostilePeer {
     if (connection.isPaused()) connection.push(bytes);
     else connection.emit("data", bytes);
   };
-  return { wire, clock, opened, say, countSent: () => sent };
+  return { wire, clock, opened, say };
 }
 
 /** Returns the bytes of a frame, of the first stream that a Pod opens by default. */

@@ -2,7 +2,7 @@ import { buffer } from "node:stream/consumers";
 import { createHash } from "node:crypto";
 import { receiveFile } from "../../src/wire/receive-file.ts";
 import { sendFile } from "../../src/wire/send-file.ts";
-import { parseTurnEnd } from "../../src/wire/turn-end.ts";
+import { parseAgentEnd } from "../../src/wire/agent-end.ts";
 import type { WireStream } from "../../src/wire/wire-stream.ts";
 import { createWire, type Wire } from "../../src/wire/wire.ts";
 
@@ -43,7 +43,7 @@ async function runTurn(wire: Wire, see: (what: string) => void): Promise<void> {
   turn.output.write("prompt");
   turn.end();
   see(`stdout ${digest(await buffer(turn.input))}`);
-  see(`end ${JSON.stringify(parseTurnEnd(await turn.last))}`);
+  see(`end ${JSON.stringify(parseAgentEnd(await turn.last))}`);
   see(`control ${JSON.stringify(await control.last)}`);
 }
 

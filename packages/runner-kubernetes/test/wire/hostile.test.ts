@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { BudgieError } from "@budgie/core";
 import { KINDS } from "../../src/wire/frame.ts";
-import { parseTurnEnd } from "../../src/wire/turn-end.ts";
+import { parseAgentEnd } from "../../src/wire/agent-end.ts";
 import { MOST_STREAMS } from "../../src/wire/wire.ts";
 import { WINDOW_BYTES } from "../../src/wire/wire-stream.ts";
+import { connectPair } from "../helpers/connect-pair.ts";
 import { createRandom } from "../helpers/create-random.ts";
 import { createHostilePeer, EGRESS, HELLO, toBytes } from "../helpers/hostile-peer.ts";
 
@@ -102,6 +103,19 @@ it("many frames that come at once leave the event loop its turns", async () => {
   await expect.poll(() => opened.length).toBe(101);
 });
 
+it("frames that came with one that made another connection take over are dropped", async () => {
+  const { opened, say, wire } = createHostilePeer((stream) => {
+    wire.attach(connectPair().budgie);
+    stream.input.resume();
+  });
+  const second = toBytes("open", { stream: 4, sequence: 1, payload: EGRESS });
+  say(Buffer.concat([HELLO, open, second]));
+
+  expect(opened).toHaveLength(1);
+  wire.close();
+  expect(await wire.ended).toBeUndefined();
+});
+
 it("one frame is kept in memory of its own size, however small its part of what came with it", () => {
   const { opened, say } = createHostilePeer();
   say(HELLO);
@@ -178,16 +192,16 @@ it.each([
   [{ exitCode: 0, signal: null, oomKills: -1 }],
   [{ exitCode: "0", signal: null, oomKills: 0 }],
 ])("the last value %j is no end of a turn", (value) => {
-  expect(() => parseTurnEnd(value)).toThrow("ended a turn without saying how");
+  expect(() => parseAgentEnd(value)).toThrow("ended a turn without saying how");
 });
 
 it("the end of a turn has an exit code or a signal", () => {
-  expect(parseTurnEnd({ exitCode: 7, signal: null, oomKills: 0 })).toEqual({
+  expect(parseAgentEnd({ exitCode: 7, signal: null, oomKills: 0 })).toEqual({
     exitCode: 7,
     signal: undefined,
     oomKills: 0,
   });
-  expect(parseTurnEnd({ exitCode: null, signal: "SIGKILL", oomKills: 2 })).toMatchObject({
+  expect(parseAgentEnd({ exitCode: null, signal: "SIGKILL", oomKills: 2 })).toMatchObject({
     signal: "SIGKILL",
     oomKills: 2,
   });

@@ -119,6 +119,24 @@ it("what is sent without a connection is bounded, and arrives once there is one"
   await expect.poll(() => taken).toBe(4 * 20 * piece.length);
 });
 
+it("a connection that is replaced before it breaks loses and repeats nothing", async () => {
+  const { budgie, connect, opened } = connectWires();
+  const { output } = budgie.open({ purpose: "turn" });
+  const sent = Buffer.from(Array.from({ length: 400_000 }, (_, index) => index % 251));
+  await expect.poll(() => opened.length).toBe(1);
+  const pieces: Buffer[] = [];
+  opened[0]?.input.on("data", (piece: Buffer) => {
+    pieces.push(piece);
+    // What is on its way is dropped.
+    if (pieces.length < 12) connect();
+  });
+  for (let at = 0; at < sent.length; at += 10_000) output.write(sent.subarray(at, at + 10_000));
+  output.end();
+
+  await expect.poll(() => opened[0]?.input.readableEnded, { timeout: 20_000 }).toBe(true);
+  expect(Buffer.concat(pieces).equals(sent)).toBe(true);
+});
+
 it("an end that hears nothing for 120 seconds ends, and one that hears heartbeats does not", async () => {
   const { budgie, clock, pair, pod } = connectWires();
   await turns(5);

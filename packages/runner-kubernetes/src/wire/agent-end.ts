@@ -2,7 +2,7 @@ import { constants } from "node:os";
 import { wireError } from "./wire-error.ts";
 
 /** The end of a turn's program, as the Pod's `hold` saw it. */
-export type TurnEnd = {
+export type AgentEnd = {
   /** `undefined` if a signal ended it */
   readonly exitCode: number | undefined;
   readonly signal: NodeJS.Signals | undefined;
@@ -11,7 +11,7 @@ export type TurnEnd = {
 };
 
 /** Returns the end of a turn from the last value of its stream. Throws unless it is exactly one. */
-export function parseTurnEnd({ exitCode, oomKills, signal }: Readonly<Record<string, unknown>>): TurnEnd {
+export function parseAgentEnd({ exitCode, oomKills, signal }: Readonly<Record<string, unknown>>): AgentEnd {
   if (!isCount(oomKills)) throw notAnEnd();
   if (isCount(exitCode) && exitCode <= 255 && signal === null) return { exitCode, signal: undefined, oomKills };
   if (exitCode === null && isSignal(signal)) return { exitCode: undefined, signal, oomKills };
