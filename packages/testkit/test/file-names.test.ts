@@ -18,6 +18,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "tools/tool-output.ts": "schemas",
   "options/option-values.ts": "schemas",
   "config/section-keys.ts": "schemas",
+  "copier/copy-errors.ts": "what may be wrong with a copy's volume",
   "sandbox/container-options.ts": "the containers of one profile, whose diff is reviewed together",
 };
 
