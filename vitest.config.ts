@@ -73,7 +73,9 @@ export const LONGEST = [
   ...["contract", "stopping"].map((name) => `runner-local/test/${name}.process`),
   ...["one-call", "commands/docs-site"].map((name) => `cli/test/${name}.process`),
   ...["engine", "agent", "budgie"].map((name) => `cli/test/faults/${name}.faults`),
-  ...["languages", "http", "java", "cancelling-languages"].map((name) => `cli/test/interop/${name}.interop`),
+  ...["languages/languages", "http", "languages/java", "languages/cancelling-languages"].map(
+    (name) => `cli/test/interop/${name}.interop`,
+  ),
 ].map((name) => `/packages/${name}.test.ts`);
 
 /** Starts these files before the others, which vitest sorts by durations that it knows, else by size. */

@@ -26,6 +26,7 @@ const OF_TESTS = [
   "faults",
   "faults/helpers",
   "interop",
+  "interop/languages",
   "kiro",
   "programs",
   // Tests of `sandbox` that need an engine.

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { kiroCliPath } from "@budgie/testkit";
-import { budgiePath, createBudgieUser, type BudgieUser } from "../helpers/start-budgie.ts";
-import { startHttpBudgie, TOKEN, type HttpBudgie } from "../../../mcp-server/test/mcp/http/start-http-budgie.ts";
-import type { Address, Outcome } from "./clients.ts";
+import { budgiePath, createBudgieUser, type BudgieUser } from "../../helpers/start-budgie.ts";
+import { startHttpBudgie, TOKEN, type HttpBudgie } from "../../../../mcp-server/test/mcp/http/start-http-budgie.ts";
+import type { Address, Outcome } from "../clients.ts";
 import type { LanguageClient } from "./language-client.ts";
 
 /** The transports over which clients of all languages reach budgie. */

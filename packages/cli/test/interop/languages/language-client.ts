@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { toInteropPath, type Address, type Call, type Outcome, type Seen } from "./clients.ts";
+import { toInteropPath, type Address, type Call, type Outcome, type Seen } from "../clients.ts";
 
 const PROGRAMS = {
   Python: [toInteropPath("node_modules/.python/bin/python"), toInteropPath("python/call_tools.py")],

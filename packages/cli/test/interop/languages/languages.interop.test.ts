@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createOwner } from "@budgie/core";
 import { createRunLog } from "@budgie/store";
-import { toText, waitFor } from "../helpers/start-budgie.ts";
-import { startHttpBudgie } from "../../../mcp-server/test/mcp/http/start-http-budgie.ts";
-import { resultOf, toSessionId } from "./clients.ts";
+import { toText, waitFor } from "../../helpers/start-budgie.ts";
+import { startHttpBudgie } from "../../../../mcp-server/test/mcp/http/start-http-budgie.ts";
+import { resultOf, toSessionId } from "../clients.ts";
 import { LANGUAGES, startLanguageClient } from "./language-client.ts";
 import { createLanguagePlace, toAddress, WAYS, type LanguagePlace } from "./language-place.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isAlive } from "@budgie/testkit";
-import { toText, waitFor } from "../helpers/start-budgie.ts";
-import { createWire } from "../../../mcp-server/test/mcp/http/http-place.ts";
-import { resultOf, toSessionId } from "./clients.ts";
+import { toText, waitFor } from "../../helpers/start-budgie.ts";
+import { createWire } from "../../../../mcp-server/test/mcp/http/http-place.ts";
+import { resultOf, toSessionId } from "../clients.ts";
 import { startLanguageClient } from "./language-client.ts";
 import { createLanguagePlace, toAddress, WAYS, type LanguagePlace } from "./language-place.ts";
 
