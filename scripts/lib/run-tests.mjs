@@ -1,5 +1,4 @@
-// node run-tests.mjs run [--project NAME]... [--maxWorkers COUNT] [FILE]...: runs vitest, and each test file that failed once more,
-// alone.
+// node run-tests.mjs run [--project NAME]... [FILE]...: runs vitest, and each test file that failed once more, alone.
 //
 // A file that fails twice fails the run. One that passes the second time is flaky: both outputs go to a file in the folder
 // $BUDGIE_FLAKY, which the scripts print at their end, and more than three of them fail the run. An attack that got through once
@@ -20,14 +19,12 @@ const { values, positionals } = parseArgs({
     project: { type: "string", multiple: true, default: [] },
     root: { type: "string" },
     "no-file-parallelism": { type: "boolean" },
-    maxWorkers: { type: "string" },
   },
   allowPositionals: true,
 });
 const options = [
   ...(values.root === undefined ? [] : ["--root", values.root]),
   ...(values["no-file-parallelism"] ? ["--no-file-parallelism"] : []),
-  ...(values.maxWorkers === undefined ? [] : ["--maxWorkers", values.maxWorkers]),
 ];
 const own = mkdtempSync(join(tmpdir(), "budgie-tests-"));
 const flaky = process.env.BUDGIE_FLAKY ?? join(own, "flaky");

@@ -36,9 +36,7 @@ run_main_stages() {
   if [ -x "$node22" ]; then export BUDGIE_NODE22="$node22"; fi
   finished compilers
   if needs_compilers; then export BUDGIE_FORWARDER_TOOLS=installed; fi
-  # With two workers a processor, these tests would leave a sixth of the processors' time unused.
-  stage "Tests that start processes" $vitest run --project process \
-    --maxWorkers "$(node -p 'Math.ceil(2.5 * os.availableParallelism())')"
+  stage "Tests that start processes" $vitest run --project process
   stage "Tests on the engine beside another budgie, as $(id -un 2>/dev/null || id -u)" $beside_foreign $vitest run --project docker
 }
 
