@@ -3,6 +3,7 @@ export {
   createChangeSets,
   DEFAULT_KEEP_CHANGES,
   isOpen,
+  notOpen,
   type ApplyOutcome,
   type ChangeSets,
   type KeepChanges,

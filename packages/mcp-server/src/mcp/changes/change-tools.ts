@@ -77,10 +77,14 @@ export function createChangeTools(options: ChangesOptions): ClientTools {
         "The reviewToken is not the one of this change set. Read its changes to the last page, which has the token.",
       );
     }
-    // A set that does not wait is refused without a question.
-    if (isAsked && isWaiting(stored)) {
-      const { askToApply } = await import("./ask-to-apply.ts");
-      await askToApply(stored, { ask, review: await review(stored, own) });
+    if (isAsked) {
+      const [{ notOpen }, { askToApply }] = await Promise.all([
+        import("@budgie/copies/sets"),
+        import("./ask-to-apply.ts"),
+      ]);
+      // One that waits by the time of the apply would be applied without a question.
+      if (!isWaiting(stored)) throw notOpen(stored);
+      await askToApply(stored, { ask, onConflict, review: await review(stored, own) });
     }
     const { applyChanges } = await import("@budgie/copies/apply");
     const { toAppliedResult } = await load();

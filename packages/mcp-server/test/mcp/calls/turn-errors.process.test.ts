@@ -53,7 +53,7 @@ describe("an impossible call", () => {
     [
       "an unknown argument",
       { prompt: "p", session_id: "x" },
-      /^INPUT_INVALID: The tool has no argument "session_id"\. Its arguments are: prompt, directory, sessionId, workspace, egress, timeout, budget\.$/,
+      /^INPUT_INVALID: The tool has no argument "session_id"\. Its arguments are: prompt, directory, sessionId, workspace, refresh, egress, timeout, budget\.$/,
     ],
   ])("with %s fails with one clear line", async (_what, input, expected) => {
     const answer = await budgie.ask("code-reviewer", input);

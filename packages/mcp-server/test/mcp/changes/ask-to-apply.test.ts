@@ -52,9 +52,31 @@ describe("apply: ask, with a client that shows forms", () => {
     await call("apply_changes", { changeId, reviewToken });
 
     expect(message.length).toBeLessThan(8000);
-    expect(message).toContain("In conflict with the directory as it is now: 1.");
+    expect(message).toContain("In conflict with the directory as it is now: 1, so nothing will be applied.");
     expect(message.split("\n").at(-2)).toBe("- and 482 more");
     expect(["\n- Type", "\u202e", "\u001b"].filter((part) => message.includes(part))).toEqual([]);
+  });
+
+  it("names what builds run before all else, and what becomes of conflicts", async () => {
+    let message = "";
+    const { call, collect, directory } = await connect({
+      answer: (form) => {
+        ({ message } = form);
+        return { action: "decline" };
+      },
+    });
+    const names = Array.from({ length: 30 }, (_, index) => [`a${index}`, "x"] as const);
+    const changeId = await collect(MINE, { ...Object.fromEntries(names), "a.txt": "ONE\n", "conftest.py": "1" });
+    const reviewToken = await readAll(call, changeId);
+    writeFileSync(join(directory, "a.txt"), "mine\n");
+
+    await call("apply_changes", { changeId, reviewToken, onConflict: "merge" });
+
+    expect(message.split("\n").slice(2, 5)).toEqual([
+      "Builds or editors run 1 of them.",
+      "In conflict with the directory as it is now: 1, which are merged, unseen, where the two changed different lines.",
+      "- added: conftest.py (builds or editors run it)",
+    ]);
   });
 
   it.each([
