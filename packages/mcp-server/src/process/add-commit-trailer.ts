@@ -57,19 +57,25 @@ while [ "$i" -lt "\${GIT_CONFIG_COUNT:-0}" ]; do
 done
 own=$(git rev-parse --git-path "hooks/$name" 2>/dev/null)
 case $name in
-prepare-commit-msg | commit-msg) ;;
+prepare-commit-msg | commit-msg | applypatch-msg) ;;
 *)
   [ ! -x "$own" ] || exec "$own" "$@"
   exit 0
   ;;
 esac
 if [ -x "$own" ]; then "$own" "$@" || exit; fi
-# An empty message still means that nothing is to be committed.
-[ -n "$(git stripspace --strip-comments <"$1")" ] || exit 0
+# An empty message still means that nothing is to be committed. Comments count only in one that no editor shows.
+case "$name \${2:-}" in
+"prepare-commit-msg message" | applypatch-msg*) said=$(git stripspace <"$1") ;;
+*) said=$(sed '/^[^ ] -* >8 -*$/,$d' "$1" | git stripspace --strip-comments) ;;
+esac
+[ -n "$said" ] || exit 0
 # git adds no line to a last one without an end.
 [ -z "$(tail -c 1 "$1")" ] || echo >>"$1"
-exec git interpret-trailers --in-place --no-divider --if-exists addIfDifferent \\
-  --trailer "Budgie-Agent: $(git config budgie.agent)" --trailer "Budgie-Run: $(git config budgie.run)" "$1"
+set -- "$1" "$(git config budgie.agent)" "$(git config budgie.run)" "$(git config core.commentChar || echo '#')"
+# Outside the repository, whose configuration may have trailers of its own that this command would add.
+GIT_DIR=/dev/null GIT_CONFIG_GLOBAL=/dev/null exec git -c core.commentChar="$4" interpret-trailers --in-place --no-divider \\
+  --if-exists addIfDifferent --trailer "Budgie-Agent: $2" --trailer "Budgie-Run: $3" "$1"
 `;
 
 const DIGEST = createHash("sha256").update(SCRIPT).digest("hex").slice(0, 16);

@@ -33,6 +33,19 @@ describe("a commit of an agent names agent and run, once", () => {
       "by a cherry-pick",
       "git commit -qm one; echo 2 >a; git commit -qam two; git reset -q --hard @~; git cherry-pick @{1}",
     ],
+    ["by a message that looks like a comment", "git commit -qm '#42: mend'"],
+    [
+      "by an editor that shows the diff",
+      "GIT_EDITOR='f() { printf one | cat - $1 >../m; cp ../m $1; }; f' git commit -qv",
+    ],
+    [
+      "by a patch",
+      "env -u GIT_CONFIG_COUNT git commit -qm one; git format-patch -q -o .. --root; git reset -q --hard; git checkout -q --orphan x; git rm -qrf .; git am -q ../0001*",
+    ],
+    [
+      "in a repository with trailers of its own",
+      "git config trailer.x.command 'echo y'; git config core.commentChar ';'; GIT_EDITOR='printf one >' git commit -q",
+    ],
     ["by a rebase", "git commit -qm one; echo 2 >a; git commit -qam two; git rebase -qf --root"],
   ])("%s", (_what, script) => {
     runAgent(`set -e; echo 1 >a; git add a; ${script}; git log -1 --format='%(trailers)' >${root}/said`);
@@ -45,9 +58,10 @@ it("an amendment by another run names both, and an empty message commits nothing
   runAgent("git commit -qm one --allow-empty");
   runAgent("git commit -q --amend --no-edit --allow-empty", { runId: "run-2" });
   const { status } = runAgent("git commit -qm '' --allow-empty");
+  const shown = runAgent("echo 1 >a; git add a; GIT_EDITOR=true git commit -qv");
 
   expect(runAgent("git log --format='%(trailers)'").stdout.trimEnd()).toBe(`${NAMED}Budgie-Run: run-2`);
-  expect(status).toBe(1);
+  expect([status, shown.status]).toEqual([1, 1]);
 });
 
 describe("the repository's own hooks run as without it", () => {
