@@ -22,15 +22,15 @@ in_node() { nsenter --target "$(node_pid)" --mount --net --pid "$@"; }
 
 import_image() { in_node ctr --address "$state/run/containerd.sock" --namespace k8s.io images import --all-platforms -; }
 
-# Ends the processes of a cluster with the first of them, on which their namespaces depend, with all mounts and devices in these.
+# Ends the processes of a cluster with the first of them, on which their namespaces depend, with all mounts and devices in these. Finds it
+# by its command line, since a start that was interrupted wrote no process id.
 clear_away() {
   local pid group
-  pid=$(node_pid)
-  if is_ours "$pid"; then
-    kill -KILL "$pid"
+  for pid in $(pgrep --full -- "cluster/node $cluster $state " || true); do
+    kill -KILL "$pid" 2>/dev/null || true
     # The kernel removes it once all others are gone.
     while grep -qs '^State:\s*[^Z]' "/proc/$pid/status"; do sleep 0.05; done
-  fi
+  done
   for group in /sys/fs/cgroup/{,*/}"budgie-cluster-$cluster"; do
     [ ! -d "$group" ] || find "$group" -depth -type d -exec rmdir {} \;
   done

@@ -18,8 +18,7 @@ engine() { node scripts/lib/engine-cli.mjs "$@"; }
 
 # Prepares the checkout, and begins to prepare the rest that `run_main_stages` needs.
 prepare_main_stages() {
-  # Optimizing less, the compiler takes half of the time for SQLite, and tests need no more.
-  CFLAGS=-O1 scripts/setup
+  scripts/setup
   export BUDGIE_IS_SET_UP=yes
   begin demo scripts/demo-image
   begin node22 fetch_node22
@@ -38,6 +37,7 @@ run_main_stages() {
   if needs_compilers; then export BUDGIE_FORWARDER_TOOLS=installed; fi
   stage "Tests that start processes" $vitest run --project process
   stage "Tests on the engine beside another budgie, as $(id -un 2>/dev/null || id -u)" $beside_foreign $vitest run --project docker
+  if scripts/test-cluster built >/dev/null 2>&1; then stage "Tests of a Kubernetes node" $vitest run --project cluster; fi
 }
 
 # A test compares the committed forwarder with a fresh build, which only these compilers reproduce byte for byte.

@@ -106,7 +106,7 @@ async function buildImage({ caFile, sandboxImage: tag }: Config, host: Host): Pr
   const build = { tag, caFile, buildArgs: [], context: undefined, presets: [], network: undefined };
   const built = await runBuildImage(build, host);
   const todo = formatBuildTodo({ image: tag, isThere: false });
-  if (built !== EXIT.done) host.stdout.write(`\nTo do:\n  ${todo}    # with the option that the error names\n${AGAIN}`);
+  if (built !== EXIT.done) host.stdout.write(`\nTo do:\n  ${todo}    # once that is mended\n${AGAIN}`);
   return built;
 }
 
