@@ -1,6 +1,6 @@
 import { wireError } from "./wire-error.ts";
 
-/** All that is sent over the wire: a header of 14 bytes, and a payload whose length the kind bounds. */
+/** The unit of what is sent over the wire: a header of 14 bytes, and a payload whose length the kind bounds. */
 export type Frame = {
   readonly kind: Kind;
   /** The stream's number; 0 in frames of the wire itself */

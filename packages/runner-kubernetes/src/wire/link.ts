@@ -12,7 +12,7 @@ export type Link = {
   /** Uses this connection from now on. An earlier one is destroyed */
   readonly attach: (connection: Duplex) => void;
   readonly send: (kind: Kind, stream: number, payload: Buffer) => void;
-  /** Tells if data may be sent; {@link LinkEvents.onRoom} follows a no */
+  /** Tells if data may be sent. If not, {@link LinkEvents.onRoom} is called once it may be */
   readonly hasRoom: () => boolean;
   /** Ends it for good, with a reason unless this end wanted it */
   readonly end: (reason?: BudgieError) => void;
@@ -50,9 +50,14 @@ export function createLink(events: LinkEvents, clock: Clock): Link {
   let expected = 0;
   let unackedBytes = 0;
   let heardAt = clock.now();
+  let beatAt = heardAt;
 
   const stopBeating = clock.every(HEARTBEAT_MS, () => {
-    if (clock.now() - heardAt >= SILENCE_MS) end(silentError());
+    const now = clock.now();
+    // A process that was stopped has not read yet what came meanwhile.
+    if (now - beatAt >= 2 * HEARTBEAT_MS) heardAt = now;
+    beatAt = now;
+    if (now - heardAt >= SILENCE_MS) end(silentError());
     isAckDue = true;
     pump();
   });
@@ -69,6 +74,8 @@ export function createLink(events: LinkEvents, clock: Clock): Link {
     next.on("data", (piece: Buffer) => ifPresent(() => take(next, reader.read(piece)))());
     next.on("drain", ifPresent(resumeSending));
     for (const event of ["end", "error", "close"]) next.on(event, ifPresent(detach));
+    // One that broke before tells nothing more.
+    if (next.destroyed) process.nextTick(ifPresent(detach));
     const payload = Buffer.concat([Buffer.of(VERSION), id]);
     next.write(encodeFrame({ kind: "hello", stream: 0, sequence: expected, payload }));
   }

@@ -4,7 +4,10 @@ import { FRAME_COST, KINDS, type Frame, type Kind } from "./frame.ts";
 import { parseObject, toPayload, type Opening } from "./opening.ts";
 import { wireError } from "./wire-error.ts";
 
-/** One of the streams of a wire. Destroying its input or output before their ends resets it at both ends of the wire. */
+/**
+ * One of the streams of a wire. Destroying its input or output before their ends resets it at both ends of the wire. Input that had ended
+ * before can still be read.
+ */
 export type WireStream = {
   readonly opening: Opening;
   readonly input: Readable;
@@ -87,7 +90,9 @@ export function createWireStream(opening: Opening, outlet: Outlet): StreamPort {
     if (isReset) return;
     isReset = true;
     sendLast("reset", NOTHING);
-    for (const half of [input, output]) half.destroy(error ?? resetError());
+    // What ended before is whole, and may be read.
+    if (!hasGotLast) input.destroy(error ?? resetError());
+    output.destroy(error ?? resetError());
   }
 
   /** Sends what a writer gave, as far as window and wire allow. */
@@ -151,7 +156,6 @@ export function createWireStream(opening: Opening, outlet: Outlet): StreamPort {
 
   function takeReset(): void {
     const error = resetError();
-    // What ended before is whole, and may be read.
     if (!hasGotLast) {
       hasGotLast = true;
       input.destroy(error);

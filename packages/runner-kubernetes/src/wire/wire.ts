@@ -9,7 +9,7 @@ import { createWireStream, type Outlet, type StreamPort, type WireStream } from 
 
 /** One end of the wire between budgie and a Pod: many streams over one connection, which may break and be replaced. */
 export type Wire = {
-  /** Uses this connection from now on, in place of an earlier one, and goes on where both ends were */
+  /** Uses this connection from now on, in place of an earlier one. What the other end did not get is sent again */
   readonly attach: (connection: Duplex) => void;
   /** Opens a stream. Throws if too many are open, or the wire has ended */
   readonly open: (opening: Opening) => WireStream;

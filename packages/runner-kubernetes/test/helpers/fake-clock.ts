@@ -1,7 +1,11 @@
 import type { Clock } from "../../src/wire/clock.ts";
 
 /** A clock that stands still until it is advanced. */
-export type FakeClock = Clock & { readonly advance: (ms: number) => void };
+export type FakeClock = Clock & {
+  readonly advance: (ms: number) => void;
+  /** Lets time pass in which the process is stopped: tasks that were due run once, afterwards */
+  readonly stop: (ms: number) => void;
+};
 
 /** Creates a clock at 0. */
 export function createFakeClock(): FakeClock {
@@ -22,6 +26,14 @@ export function createFakeClock(): FakeClock {
           timer.next += timer.ms;
           timer.task();
         }
+      }
+    },
+    stop(ms) {
+      now += ms;
+      for (const timer of timers) {
+        if (timer.next > now) continue;
+        timer.next = now + timer.ms;
+        timer.task();
       }
     },
   };

@@ -54,7 +54,7 @@ async function follow({ end, input, opening, output }: WireStream, see: (what: s
   end();
 }
 
-/** Does in the Pod as budgie asks. */
+/** Answers a stream that budgie opened, as a Pod does. */
 async function serve(wire: Wire, stream: WireStream, see: (what: string) => void): Promise<void> {
   const { end, input, opening, output } = stream;
   if (opening.purpose === "file") {

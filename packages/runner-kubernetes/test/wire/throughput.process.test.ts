@@ -5,7 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { expect, it } from "vitest";
 import { createWire } from "../../src/wire/wire.ts";
 
-// 450 MiB take long on a busy machine.
+// 512 MiB, 96 of them without the wire, take long on a busy machine.
 const LONG = { timeout: 180_000 };
 
 const MIB = 1024 * 1024;
