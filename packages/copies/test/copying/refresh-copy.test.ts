@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -149,6 +150,24 @@ it("A refresh is refused before it touches a copy whose work no change set can k
   });
 
   expect(showTree(copy)).toEqual(before);
+});
+
+it("A refresh is refused before it touches a copy if an object that it needs is damaged, and mends one that was cut off", async () => {
+  const { copies, copy, refresh, stateDir } = await openPlace({ "a.txt": "1\n" });
+  writeFiles(copy, { "a.txt": "agent\n" });
+  const damage = (text: string): void => {
+    const digest = createHash("sha256").update("agent\n").digest("hex");
+    writeFiles(join(stateDir, "objects"), { [digest]: text });
+  };
+
+  damage("AGENT\n");
+  await expect(refresh()).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+  expect(showTree(copy)).toEqual({ "a.txt": "agent\n" });
+  expect((await copies.bases.load(SESSION))?.refreshing).toBeUndefined();
+
+  damage("age");
+  await refresh();
+  expect(showTree(copy)).toEqual({ "a.txt": "agent\n" });
 });
 
 const WISHES = { files: "all", include: [], worktreeInclude: false, exclude: [] } as const;
