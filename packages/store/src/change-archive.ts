@@ -31,7 +31,11 @@ export type ChangeRecord = {
 };
 
 /** A change set on its way into the archive. */
-type NewChangeSet = Omit<ChangeRecord, "outcome" | "state"> & Needing;
+type NewChangeSet = Omit<ChangeRecord, "outcome" | "state"> &
+  Needing & {
+    /** True if the same changes were made again after they were applied */
+    readonly isAgain?: boolean;
+  };
 
 /** SHA-256 in hex of the contents that a set needs from now on. */
 type Needing = { readonly digests: readonly string[] };
@@ -41,7 +45,10 @@ export type ListedSets = { readonly sessionId: string } | { readonly openIn: str
 
 /** The change sets of a state directory. Each function throws a `BudgieError` if they cannot be read or written. */
 export type ChangeArchive = {
-  /** Adds a set, and marks earlier pending sets of its session as replaced. A set with a known id stays as it is, unless it was replaced or undone. */
+  /**
+   * Adds a set, and marks earlier pending sets of its session as replaced. A set with a known id becomes as young as a new one, and keeps its
+   * state unless it was replaced, undone or made again.
+   */
   readonly save: (record: NewChangeSet) => Promise<void>;
   /** Lists the sets of a session, those for a directory of which something may still be applied, or all, the newest first */
   readonly list: (of?: ListedSets) => Promise<readonly ChangeRecord[]>;
@@ -167,7 +174,7 @@ function toSize({ bytes, created, id }: Row): Pick<ChangeRecord, "bytes" | "crea
 }
 
 function saveSet(database: Database, record: NewChangeSet): void {
-  const { id, sessionId } = record;
+  const { id, isAgain, sessionId } = record;
   inTransaction(database, () => {
     database.run(
       "UPDATE change_sets SET state = 'replaced' WHERE session = ? AND state IN ('pending', 'partly') AND id <> ?",
@@ -177,8 +184,10 @@ function saveSet(database: Database, record: NewChangeSet): void {
     database.run(
       `INSERT INTO change_sets (id, session, agent, directory, root, created, state, bytes, token, content)
         VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?)
-        ON CONFLICT (id) DO UPDATE SET state = CASE WHEN state IN ('replaced', 'undone') THEN 'pending' ELSE state END`,
+        ON CONFLICT (id) DO UPDATE SET created = excluded.created,
+          state = CASE WHEN ? OR state IN ('replaced', 'undone') THEN 'pending' ELSE state END`,
       ...toValues(record),
+      isAgain === true ? 1 : 0,
     );
     addChangeObjects(database, id, record.digests);
   });
