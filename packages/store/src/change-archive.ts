@@ -30,6 +30,8 @@ export type ChangeRecord = {
   readonly outcome: unknown;
 };
 
+type SetSize = Pick<ChangeRecord, "bytes" | "createdMs" | "id" | "sessionId">;
+
 /** A change set on its way into the archive. */
 type NewChangeSet = Omit<ChangeRecord, "outcome" | "state"> &
   Needing & {
@@ -53,7 +55,7 @@ export type ChangeArchive = {
   /** Lists the sets of a session, those for a directory of which something may still be applied, or all, the newest first */
   readonly list: (of?: ListedSets) => Promise<readonly ChangeRecord[]>;
   /** Lists age and size of all sets, the newest first, without reading their content */
-  readonly sizes: () => Promise<readonly Pick<ChangeRecord, "bytes" | "createdMs" | "id">[]>;
+  readonly sizes: () => Promise<readonly SetSize[]>;
   /** Lists the contents that any set needs */
   readonly digests: () => Promise<readonly string[]>;
   /** Finds the set whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
@@ -106,7 +108,7 @@ export function createChangeArchive({ stateDir }: { readonly stateDir: string })
       ),
     sizes: () =>
       read(
-        (database) => database.all(`SELECT id, created, bytes FROM change_sets ${NEWEST_FIRST}`).map(toSize),
+        (database) => database.all(`SELECT id, session, created, bytes FROM change_sets ${NEWEST_FIRST}`).map(toSize),
         () => [],
       ),
     digests: () => read(listChangeObjects, () => []),
@@ -169,8 +171,8 @@ function listSets(database: Database, of: ListedSets | undefined): readonly Chan
   return all("WHERE root = ? AND state IN ('pending', 'partly')", of.openIn);
 }
 
-function toSize({ bytes, created, id }: Row): Pick<ChangeRecord, "bytes" | "createdMs" | "id"> {
-  return { id: String(id), createdMs: Number(created), bytes: Number(bytes) };
+function toSize({ bytes, created, id, session }: Row): SetSize {
+  return { id: String(id), sessionId: String(session), createdMs: Number(created), bytes: Number(bytes) };
 }
 
 function saveSet(database: Database, record: NewChangeSet): void {

@@ -73,7 +73,7 @@ async function freeze(
   { base, sets }: Pick<RefreshOptions, "base" | "sets">,
 ): Promise<ChangeSet | undefined> {
   if (base.refreshing === "") return undefined;
-  if (base.refreshing !== undefined) return (await sets.find(base.refreshing)).set;
+  if (base.refreshing !== undefined) return (await sets.find(base.refreshing).catch(toLostSet)).set;
   const { manifest, startedMs } = base;
   const asked = { base: manifest, startedMs, copy: copy.read(), sessionId, agent, directory, signal };
   const set = (await sets.collect(asked))?.set;
@@ -172,6 +172,15 @@ function unkeptError(set: ChangeSet): BudgieError {
   return new BudgieError(
     "INPUT_INVALID",
     `The copy of session "${set.sessionId}" has work ${what}, which a refresh would lose: ${countUnkept(set)} paths. Ask without "refresh", or begin a new session.`,
+  );
+}
+
+function toLostSet(cause: unknown): never {
+  if (!(cause instanceof BudgieError && cause.code === "INPUT_INVALID")) throw cause;
+  throw new BudgieError(
+    "SESSION_UNUSABLE",
+    "The copy cannot be filled again after a refresh that was interrupted: the change set with what the agent wrote is no longer kept. Begin a new session.",
+    { cause },
   );
 }
 

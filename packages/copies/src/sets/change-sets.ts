@@ -42,10 +42,19 @@ export type ChangeSets = {
   readonly close: () => void;
 };
 
-type ChangeSetsOptions = { readonly stateDir: string; readonly keep?: KeepChanges };
+type ChangeSetsOptions = {
+  readonly stateDir: string;
+  readonly keep?: KeepChanges;
+  /** Returns true for an expired set that is still needed, as while a copy is filled again; default: none is */
+  readonly isNeeded?: (set: Pick<StoredSet, "id" | "sessionId">) => Promise<boolean>;
+};
 
 /** Opens the change sets of a state directory. Creates nothing before the first is collected. */
-export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: ChangeSetsOptions): ChangeSets {
+export function createChangeSets({
+  isNeeded = async () => false,
+  keep = DEFAULT_KEEP_CHANGES,
+  stateDir,
+}: ChangeSetsOptions): ChangeSets {
   const archive = createChangeArchive({ stateDir });
   const objects = createObjectStore({ stateDir });
 
@@ -66,7 +75,10 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
 
   async function expire(): Promise<void> {
     const busy = new Set((await archive.journals()).map(({ changeId }) => changeId));
-    const expired = findExpired(await archive.sizes(), keep).filter((id) => !busy.has(id));
+    const expired: string[] = [];
+    for (const set of findExpired(await archive.sizes(), keep)) {
+      if (!busy.has(set.id) && !(await isNeeded(set))) expired.push(set.id);
+    }
     if (expired.length > 0) await archive.remove(expired);
     const needed = new Set(await archive.digests());
     await objects.prune((digest) => needed.has(digest));
@@ -144,13 +156,12 @@ function listApplied({ outcome, set, state }: StoredSet): readonly Change[] {
 type SetSize = Awaited<ReturnType<ChangeArchive["sizes"]>>[number];
 
 /** Finds the sets that are too old, and the oldest of those that take too much room. */
-function findExpired(all: readonly SetSize[], { maxAgeMs, maxBytes }: KeepChanges): readonly string[] {
+function findExpired(all: readonly SetSize[], { maxAgeMs, maxBytes }: KeepChanges): readonly SetSize[] {
   let sum = 0;
-  const expired = all.filter(({ bytes, createdMs }, index) => {
+  return all.filter(({ bytes, createdMs }, index) => {
     if (Date.now() - createdMs > maxAgeMs) return true;
     sum += bytes;
     // The newest stays, however large it is.
     return sum > maxBytes && index > 0;
   });
-  return expired.map(({ id }) => id);
 }

@@ -119,6 +119,19 @@ it("A refresh that is interrupted is done by the next turn, without asking, and 
   expect((await copies.prepare(volume, turn)).refreshed).toBeUndefined();
 });
 
+it("A refresh that is interrupted cannot be done without the set that has the agent's work, and says so", async () => {
+  const { copies, copy, refresh, sets, turn, volume } = await openFilledPlace({ "a.txt": "1\n" });
+  writeFiles(copy, { "a.txt": "agent\n" });
+  const failing = { ...volume, fill: () => Promise.reject(new Error("The engine went away.")) };
+  await expect(copies.prepare(failing, { ...turn, refresh: true })).rejects.toThrow("went away");
+  await sets.archive.remove((await sets.list()).map(({ id }) => id));
+
+  await expect(refresh()).rejects.toMatchObject({
+    code: "SESSION_UNUSABLE",
+    message: expect.stringContaining("no longer kept"),
+  });
+});
+
 it("A file of a refreshed copy is never taken for the directory's by its size", async () => {
   const { copies, copy, turn, volume } = await openFilledPlace({ "a.txt": "1\n" });
   const known: unknown[] = [];
