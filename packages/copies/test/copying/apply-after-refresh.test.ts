@@ -16,7 +16,7 @@ beforeEach(() => {
 it("What is applied after a refresh is not collected after it, though its set is older", async () => {
   const world = await openFilledPlace({ "a.txt": "1\n", "b.txt": "1\n" });
   writeFiles(world.copy, { "a.txt": "agent\n" });
-  const { id = "" } = (await world.collect()) ?? {};
+  const id = (await world.collect())?.id ?? "";
   await world.refresh();
   await applyIn(world, id);
   writeFiles(world.directory, { "a.txt": "agent and user\n" });
@@ -32,7 +32,7 @@ it("What was applied and taken back in the directory waits again once the agent 
   const files = { "a.txt": "1\n" };
   const world = await openFilledPlace(files);
   writeFiles(world.copy, { "a.txt": "agent\n" });
-  const { id = "" } = (await world.collect()) ?? {};
+  const id = (await world.collect())?.id ?? "";
   await applyIn(world, id);
   writeFiles(world.directory, files);
   await world.refresh();
