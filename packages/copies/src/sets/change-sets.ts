@@ -102,7 +102,7 @@ export function createChangeSets({
         await objects.flush();
         const token = randomBytes(12).toString("base64url");
         const digests = listDigests({ set, state: "pending", outcome: undefined });
-        // What was applied is in the base, unless it was taken back since.
+        // Applied changes are in the base, unless they were taken back since.
         const isAgain = known.some((earlier) => earlier.id === id && listApplied(earlier).length > 0);
         const facts = { id, sessionId, agent, directory, root, createdMs, bytes, token };
         await archive.save({ ...facts, content: set, digests, isAgain });
@@ -134,7 +134,7 @@ export function notOpen({ id, state }: Pick<StoredSet, "id" | "state">): BudgieE
 
 function toStored({ content, ...record }: ChangeRecord): StoredSet {
   const outcome = record.outcome as ApplyOutcome | undefined;
-  // What was applied of one that waits again is no longer there; the record of changes still has the digest of its outcome.
+  // Applied changes of one that waits again are gone from there, while the record still has the digest of that outcome.
   const isPast = record.state === "pending" && outcome?.applied.length !== 0;
   return { ...record, set: content as ChangeSet, outcome: isPast ? undefined : outcome };
 }
