@@ -30,8 +30,14 @@ export type ChangeRecord = {
   readonly outcome: unknown;
 };
 
+type SetSize = Pick<ChangeRecord, "bytes" | "createdMs" | "id" | "sessionId">;
+
 /** A change set on its way into the archive. */
-type NewChangeSet = Omit<ChangeRecord, "outcome" | "state"> & Needing;
+type NewChangeSet = Omit<ChangeRecord, "outcome" | "state"> &
+  Needing & {
+    /** True if the same changes were made again after they were applied */
+    readonly isAgain?: boolean;
+  };
 
 /** SHA-256 in hex of the contents that a set needs from now on. */
 type Needing = { readonly digests: readonly string[] };
@@ -41,12 +47,15 @@ export type ListedSets = { readonly sessionId: string } | { readonly openIn: str
 
 /** The change sets of a state directory. Each function throws a `BudgieError` if they cannot be read or written. */
 export type ChangeArchive = {
-  /** Adds a set, and marks earlier pending sets of its session as replaced. A set with a known id stays as it is, unless it was replaced or undone. */
+  /**
+   * Adds a set, and marks earlier pending sets of its session as replaced. A set with a known id becomes as young as a new one, and keeps its
+   * state unless it was replaced, undone or made again.
+   */
   readonly save: (record: NewChangeSet) => Promise<void>;
   /** Lists the sets of a session, those for a directory of which something may still be applied, or all, the newest first */
   readonly list: (of?: ListedSets) => Promise<readonly ChangeRecord[]>;
   /** Lists age and size of all sets, the newest first, without reading their content */
-  readonly sizes: () => Promise<readonly Pick<ChangeRecord, "bytes" | "createdMs" | "id">[]>;
+  readonly sizes: () => Promise<readonly SetSize[]>;
   /** Lists the contents that any set needs */
   readonly digests: () => Promise<readonly string[]>;
   /** Finds the set whose id begins with `id`; throws `INPUT_INVALID` if there is none or more than one */
@@ -99,7 +108,7 @@ export function createChangeArchive({ stateDir }: { readonly stateDir: string })
       ),
     sizes: () =>
       read(
-        (database) => database.all(`SELECT id, created, bytes FROM change_sets ${NEWEST_FIRST}`).map(toSize),
+        (database) => database.all(`SELECT id, session, created, bytes FROM change_sets ${NEWEST_FIRST}`).map(toSize),
         () => [],
       ),
     digests: () => read(listChangeObjects, () => []),
@@ -162,12 +171,12 @@ function listSets(database: Database, of: ListedSets | undefined): readonly Chan
   return all("WHERE root = ? AND state IN ('pending', 'partly')", of.openIn);
 }
 
-function toSize({ bytes, created, id }: Row): Pick<ChangeRecord, "bytes" | "createdMs" | "id"> {
-  return { id: String(id), createdMs: Number(created), bytes: Number(bytes) };
+function toSize({ bytes, created, id, session }: Row): SetSize {
+  return { id: String(id), sessionId: String(session), createdMs: Number(created), bytes: Number(bytes) };
 }
 
 function saveSet(database: Database, record: NewChangeSet): void {
-  const { id, sessionId } = record;
+  const { id, isAgain, sessionId } = record;
   inTransaction(database, () => {
     database.run(
       "UPDATE change_sets SET state = 'replaced' WHERE session = ? AND state IN ('pending', 'partly') AND id <> ?",
@@ -177,8 +186,10 @@ function saveSet(database: Database, record: NewChangeSet): void {
     database.run(
       `INSERT INTO change_sets (id, session, agent, directory, root, created, state, bytes, token, content)
         VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?, ?)
-        ON CONFLICT (id) DO UPDATE SET state = CASE WHEN state IN ('replaced', 'undone') THEN 'pending' ELSE state END`,
+        ON CONFLICT (id) DO UPDATE SET created = excluded.created,
+          state = CASE WHEN ? OR state IN ('replaced', 'undone') THEN 'pending' ELSE state END`,
       ...toValues(record),
+      isAgain === true ? 1 : 0,
     );
     addChangeObjects(database, id, record.digests);
   });

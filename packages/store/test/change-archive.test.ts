@@ -44,8 +44,8 @@ describe("the contents of change sets", () => {
     edit(stateDir, "UPDATE change_sets SET content = 'no JSON' WHERE id = 'c1'");
 
     expect(await archive.sizes()).toEqual([
-      { id: "c2", createdMs: 2, bytes: 3 },
-      { id: "c1", createdMs: 1, bytes: 3 },
+      { id: "c2", sessionId: "t", createdMs: 2, bytes: 3 },
+      { id: "c1", sessionId: "s", createdMs: 1, bytes: 3 },
     ]);
     expect(await archive.digests()).toEqual(["a", "b"]);
     await expect(archive.list()).rejects.toThrow();

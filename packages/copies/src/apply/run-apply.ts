@@ -81,7 +81,8 @@ async function takeOrRollBack(run: ApplyRun, name: string, stage: FolderHandle):
     await sets.objects.flush();
     await onStep("commit");
     const digests = listDigests({ ...run.stored, ...run.done });
-    await sets.archive.commit(host.identity, { id: run.stored.id, ...run.done, digests });
+    const outcome: ApplyOutcome = { ...run.done.outcome, writtenMs: Date.now() };
+    await sets.archive.commit(host.identity, { id: run.stored.id, state: run.done.state, outcome, digests });
     return [];
   } catch (error) {
     const left = await rollBack({ host, stage, steps });

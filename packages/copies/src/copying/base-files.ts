@@ -6,6 +6,7 @@ import { isSessionId } from "@budgie/core";
 import type { CopyReport } from "@budgie/core/errors";
 import type { Manifest, TreeEntry } from "@budgie/core/copies";
 import { parseBoundedJson } from "@budgie/core/bounds";
+import { syncEntry } from "../host/sync-all.ts";
 
 /** The directory as it was when a session's copy was made. */
 export type Base = {
@@ -55,6 +56,8 @@ export function openBaseFiles(folder: string): BaseFiles {
       }
       held.forget(pathOf(sessionId));
       await rename(draft, pathOf(sessionId));
+      // After a power failure the old base would not name the set that has the agent's work.
+      await syncEntry(Buffer.from(`${folder}/.`));
     },
     async load(sessionId) {
       const path = pathOf(sessionId);

@@ -52,6 +52,7 @@ export async function refreshCopy(
   );
   const own = [...changes, ...plan.folders.map((path) => ({ path, after: { kind: "folder" } as const }))];
   const taken = { ...selection, entries: selection.entries.filter(({ entry }) => plan.isTaken(entry)) };
+  await checkContents(changes, sets.objects, signal);
   // The agent's work is in its set alone until the copy is filled again.
   await bases.save(sessionId, { ...base, refreshing: set?.id ?? "" });
   const join = (entries: AsyncIterable<FilledEntry>) => joinOwn(entries, own, sets.objects);
@@ -72,12 +73,30 @@ async function freeze(
   { base, sets }: Pick<RefreshOptions, "base" | "sets">,
 ): Promise<ChangeSet | undefined> {
   if (base.refreshing === "") return undefined;
-  if (base.refreshing !== undefined) return (await sets.find(base.refreshing)).set;
+  if (base.refreshing !== undefined) return (await sets.find(base.refreshing).catch(toLostSet)).set;
   const { manifest, startedMs } = base;
   const asked = { base: manifest, startedMs, copy: copy.read(), sessionId, agent, directory, signal };
   const set = (await sets.collect(asked))?.set;
   if (set !== undefined && countUnkept(set) > 0) throw unkeptError(set);
   return set;
+}
+
+/** Reads what the agent wrote, one file at a time: nothing else has it once the copy is filled again. */
+async function checkContents(
+  changes: readonly Change[],
+  objects: ObjectStore,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  for (const { after, path } of changes) {
+    signal?.throwIfAborted();
+    if (after?.kind === "file") await readOwn(path, after.digest, objects);
+  }
+}
+
+async function readOwn(path: string, digest: string | undefined, objects: ObjectStore): Promise<Buffer> {
+  const content = await objects.read(digest ?? "");
+  if (content === undefined) throw lostContent(path);
+  return content;
 }
 
 function countUnkept({ changes, gitPaths, omitted }: ChangeSet): number {
@@ -136,8 +155,7 @@ async function* toFilled(own: Own | undefined, objects: ObjectStore): AsyncGener
   if (after.kind === "folder") yield { entry: { path, kind: "folder", mode: 0o755 } };
   else if (after.kind === "link") yield { entry: { path, kind: "link", target: after.target } };
   else {
-    const content = await objects.read(after.digest ?? "");
-    if (content === undefined) throw lostContent(path);
+    const content = await readOwn(path, after.digest, objects);
     yield { entry: { path, kind: "file", mode: after.executable ? 0o755 : 0o644, size: content.length }, content };
   }
 }
@@ -154,6 +172,15 @@ function unkeptError(set: ChangeSet): BudgieError {
   return new BudgieError(
     "INPUT_INVALID",
     `The copy of session "${set.sessionId}" has work ${what}, which a refresh would lose: ${countUnkept(set)} paths. Ask without "refresh", or begin a new session.`,
+  );
+}
+
+function toLostSet(cause: unknown): never {
+  if (!(cause instanceof BudgieError && cause.code === "INPUT_INVALID")) throw cause;
+  throw new BudgieError(
+    "SESSION_UNUSABLE",
+    "The copy cannot be filled again after a refresh that was interrupted: the change set with what the agent wrote is no longer kept. Begin a new session.",
+    { cause },
   );
 }
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { open, rename, rm, utimes, writeFile, type FileHandle } from "node:fs/promises";
+import { open, rename, rm, stat, utimes, writeFile, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 
 /** Content that was read and hashed, and that is stored once it is kept. */
@@ -75,8 +75,8 @@ function createDraft(folder: string): Draft {
       for (const each of pieces.splice(0)) await file.writeFile(each);
     },
     async keep(target) {
-      // A known object is as good as new; its time keeps it from being removed as unused.
-      if (await touch(target)) return discard();
+      // A known object is as good as new unless it was cut off; its time keeps it from being removed as unused.
+      if ((await isOfSize(target, bytes)) && (await touch(target))) return discard();
       if (file === undefined) await writeFile(path, Buffer.concat(pieces), { mode: 0o600, flag: "wx" });
       await file?.close();
       file = undefined;
@@ -84,6 +84,13 @@ function createDraft(folder: string): Draft {
     },
     discard,
   };
+}
+
+async function isOfSize(path: string, bytes: number): Promise<boolean> {
+  return stat(path).then(
+    ({ size }) => size === bytes,
+    () => false,
+  );
 }
 
 async function touch(path: string): Promise<boolean> {

@@ -59,6 +59,8 @@ export type ApplyOutcome = {
   readonly heldBack: readonly string[];
   /** Changes that cannot be applied at all */
   readonly refused: readonly Unapplied[];
+  /** The time after all was written; left out before that, and by older budgies */
+  readonly writtenMs?: number;
 };
 
 export type AppliedPath = {

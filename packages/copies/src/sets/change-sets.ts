@@ -4,7 +4,7 @@ import type { Manifest } from "@budgie/core/copies";
 import { createChangeArchive, type ChangeArchive, type ChangeRecord, type ListedSets } from "@budgie/store";
 import { createObjectStore, type ObjectStore } from "../objects/object-store.ts";
 import { advanceBase } from "./advance-base.ts";
-import type { ApplyOutcome, ChangeSet } from "./change-set.ts";
+import type { ApplyOutcome, Change, ChangeSet } from "./change-set.ts";
 import { listDigests } from "./list-digests.ts";
 import { collectChangeSet, type CollectOptions } from "./collect-change-set.ts";
 
@@ -42,10 +42,19 @@ export type ChangeSets = {
   readonly close: () => void;
 };
 
-type ChangeSetsOptions = { readonly stateDir: string; readonly keep?: KeepChanges };
+type ChangeSetsOptions = {
+  readonly stateDir: string;
+  readonly keep?: KeepChanges;
+  /** Returns true for an expired set that is still needed, as while a copy is filled again; default: none is */
+  readonly isNeeded?: (set: Pick<StoredSet, "id" | "sessionId">) => Promise<boolean>;
+};
 
 /** Opens the change sets of a state directory. Creates nothing before the first is collected. */
-export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: ChangeSetsOptions): ChangeSets {
+export function createChangeSets({
+  isNeeded = async () => false,
+  keep = DEFAULT_KEEP_CHANGES,
+  stateDir,
+}: ChangeSetsOptions): ChangeSets {
   const archive = createChangeArchive({ stateDir });
   const objects = createObjectStore({ stateDir });
 
@@ -57,21 +66,6 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
     return toStored(await archive.find(id));
   }
 
-  async function advance(sessionId: string, base: Manifest, startedMs = 0): Promise<Manifest> {
-    const ofSession = (await list({ sessionId })).toReversed();
-    return ofSession
-      .filter(({ createdMs, state }) => state !== "undone" && createdMs >= startedMs)
-      .reduce((at, { outcome, set }) => {
-        const paths = new Set(outcome?.applied.map(({ path }) => path));
-        return paths.size === 0
-          ? at
-          : advanceBase(
-              at,
-              set.changes.filter(({ path }) => paths.has(path)),
-            );
-      }, base);
-  }
-
   /** Marks what a session had pending as replaced, since its copy has no changes any more. */
   async function replaceAll(sessionId: string): Promise<void> {
     for (const stored of await list({ sessionId })) {
@@ -81,7 +75,10 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
 
   async function expire(): Promise<void> {
     const busy = new Set((await archive.journals()).map(({ changeId }) => changeId));
-    const expired = findExpired(await archive.sizes(), keep).filter((id) => !busy.has(id));
+    const expired: string[] = [];
+    for (const set of findExpired(await archive.sizes(), keep)) {
+      if (!busy.has(set.id) && !(await isNeeded(set))) expired.push(set.id);
+    }
     if (expired.length > 0) await archive.remove(expired);
     const needed = new Set(await archive.digests());
     await objects.prune((digest) => needed.has(digest));
@@ -90,12 +87,13 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
   return {
     archive,
     objects,
-    advance,
+    advance: async (sessionId, base, startedMs) => advanceBy(await list({ sessionId }), base, startedMs),
     listOpen: (root) => list({ openIn: root }),
     list: () => list(),
     find,
     async collect({ startedMs, ...options }) {
-      const base = await advance(options.sessionId, options.base, startedMs);
+      const known = await list({ sessionId: options.sessionId });
+      const base = advanceBy(known, options.base, startedMs);
       const { bytes, set } = await collectChangeSet({ ...options, base, objects });
       const isEmpty = set.changes.length + set.omitted + set.gitPaths === 0;
       if (isEmpty) await replaceAll(set.sessionId);
@@ -104,7 +102,10 @@ export function createChangeSets({ keep = DEFAULT_KEEP_CHANGES, stateDir }: Chan
         await objects.flush();
         const token = randomBytes(12).toString("base64url");
         const digests = listDigests({ set, state: "pending", outcome: undefined });
-        await archive.save({ id, sessionId, agent, directory, root, createdMs, bytes, token, content: set, digests });
+        // Applied changes are in the base, unless they were taken back since.
+        const isAgain = known.some((earlier) => earlier.id === id && listApplied(earlier).length > 0);
+        const facts = { id, sessionId, agent, directory, root, createdMs, bytes, token };
+        await archive.save({ ...facts, content: set, digests, isAgain });
       }
       await expire();
       return isEmpty ? undefined : find(set.id);
@@ -131,20 +132,36 @@ export function notOpen({ id, state }: Pick<StoredSet, "id" | "state">): BudgieE
   return new BudgieError("INPUT_INVALID", `The change set "${id.slice(0, 8)}" is ${state}.${next}`);
 }
 
-function toStored({ content, outcome, ...record }: ChangeRecord): StoredSet {
-  return { ...record, set: content as ChangeSet, outcome: outcome as ApplyOutcome | undefined };
+function toStored({ content, ...record }: ChangeRecord): StoredSet {
+  const outcome = record.outcome as ApplyOutcome | undefined;
+  // Applied changes of one that waits again are gone from there, while the record still has the digest of that outcome.
+  const isPast = record.state === "pending" && outcome?.applied.length !== 0;
+  return { ...record, set: content as ChangeSet, outcome: isPast ? undefined : outcome };
+}
+
+/** Returns a base with what was applied of sets, the newest first, since it was read. */
+function advanceBy(sets: readonly StoredSet[], base: Manifest, startedMs = 0): Manifest {
+  return sets
+    .filter(({ outcome, set }) => (outcome?.writtenMs ?? set.createdMs) >= startedMs)
+    .map(listApplied)
+    .reduceRight((at, applied) => (applied.length === 0 ? at : advanceBase(at, applied)), base);
+}
+
+/** Lists the changes of a set that were applied, and not undone. */
+function listApplied({ outcome, set, state }: StoredSet): readonly Change[] {
+  const paths = new Set(state === "undone" ? [] : outcome?.applied.map(({ path }) => path));
+  return set.changes.filter(({ path }) => paths.has(path));
 }
 
 type SetSize = Awaited<ReturnType<ChangeArchive["sizes"]>>[number];
 
 /** Finds the sets that are too old, and the oldest of those that take too much room. */
-function findExpired(all: readonly SetSize[], { maxAgeMs, maxBytes }: KeepChanges): readonly string[] {
+function findExpired(all: readonly SetSize[], { maxAgeMs, maxBytes }: KeepChanges): readonly SetSize[] {
   let sum = 0;
-  const expired = all.filter(({ bytes, createdMs }, index) => {
+  return all.filter(({ bytes, createdMs }, index) => {
     if (Date.now() - createdMs > maxAgeMs) return true;
     sum += bytes;
     // The newest stays, however large it is.
     return sum > maxBytes && index > 0;
   });
-  return expired.map(({ id }) => id);
 }

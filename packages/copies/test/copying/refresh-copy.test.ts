@@ -1,14 +1,14 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { chmodSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import type { FilledEntry, WorkspaceCopy } from "@budgie/core/copies";
+import type { WorkspaceCopy } from "@budgie/core/copies";
 import { expect, it } from "vitest";
-import { createWorkspaceCopies } from "../../src/copying/create-workspace-copies.ts";
 import { reviewSet } from "../../src/review/review-set.ts";
-import { applyIn, createWorld, readTree, SESSION, showTree, writeFiles, type World } from "../helpers/create-world.ts";
+import { applyIn, SESSION, showTree, writeFiles } from "../helpers/create-world.ts";
+import { clear, openFilledPlace } from "../helpers/open-filled-place.ts";
 
 it("A refresh takes over what changed in the directory, and keeps the agent's work", async () => {
-  const { copy, directory, refresh } = await openPlace({
+  const { copy, directory, refresh } = await openFilledPlace({
     "left.txt": "1\n",
     "gone.txt": "1\n",
     "own.txt": "1\n",
@@ -47,7 +47,7 @@ it("A refresh takes over what changed in the directory, and keeps the agent's wo
 });
 
 it("What both changed stays the agent's and a conflict, and what the directory has too is no change any more", async () => {
-  const world = await openPlace({ "both.txt": "1\n", "same.txt": "1\n", "own.txt": "1\n" });
+  const world = await openFilledPlace({ "both.txt": "1\n", "same.txt": "1\n", "own.txt": "1\n" });
   writeFiles(world.copy, { "both.txt": "agent\n", "same.txt": "2\n", "own.txt": "agent\n" });
   writeFiles(world.directory, { "both.txt": "user\n", "same.txt": "2\n" });
 
@@ -63,7 +63,7 @@ it("What both changed stays the agent's and a conflict, and what the directory h
 });
 
 it("Where one side has a folder and the other a file, a refresh keeps the agent's and names the directory's", async () => {
-  const { copy, directory, refresh } = await openPlace({
+  const { copy, directory, refresh } = await openFilledPlace({
     "to-file/a.txt": "1\n",
     "removed/a.txt": "1\n",
     "worked/a.txt": "1\n",
@@ -90,7 +90,7 @@ it("Where one side has a folder and the other a file, a refresh keeps the agent'
 });
 
 it("What was applied before a refresh is not collected after it", async () => {
-  const world = await openPlace({ "a.txt": "1\n", "b.txt": "1\n" });
+  const world = await openFilledPlace({ "a.txt": "1\n", "b.txt": "1\n" });
   writeFiles(world.copy, { "a.txt": "agent\n" });
   await applyIn(world, (await world.collect())?.id ?? "");
   writeFiles(world.directory, { "a.txt": "agent and user\n" });
@@ -106,7 +106,7 @@ it("What was applied before a refresh is not collected after it", async () => {
 });
 
 it("A refresh that is interrupted is done by the next turn, without asking, and loses nothing", async () => {
-  const { copies, copy, directory, turn, volume } = await openPlace({ "a.txt": "1\n", "b.txt": "1\n" });
+  const { copies, copy, directory, turn, volume } = await openFilledPlace({ "a.txt": "1\n", "b.txt": "1\n" });
   writeFiles(copy, { "a.txt": "agent\n" });
   writeFiles(directory, { "b.txt": "user\n" });
   const failing = { ...volume, fill: () => clear(copy).then(() => Promise.reject(new Error("The engine went away."))) };
@@ -119,8 +119,21 @@ it("A refresh that is interrupted is done by the next turn, without asking, and 
   expect((await copies.prepare(volume, turn)).refreshed).toBeUndefined();
 });
 
+it("A refresh that is interrupted cannot be done without the set that has the agent's work, and says so", async () => {
+  const { copies, copy, refresh, sets, turn, volume } = await openFilledPlace({ "a.txt": "1\n" });
+  writeFiles(copy, { "a.txt": "agent\n" });
+  const failing = { ...volume, fill: () => Promise.reject(new Error("The engine went away.")) };
+  await expect(copies.prepare(failing, { ...turn, refresh: true })).rejects.toThrow("went away");
+  await sets.archive.remove((await sets.list()).map(({ id }) => id));
+
+  await expect(refresh()).rejects.toMatchObject({
+    code: "SESSION_UNUSABLE",
+    message: expect.stringContaining("no longer kept"),
+  });
+});
+
 it("A file of a refreshed copy is never taken for the directory's by its size", async () => {
-  const { copies, copy, turn, volume } = await openPlace({ "a.txt": "1\n" });
+  const { copies, copy, turn, volume } = await openFilledPlace({ "a.txt": "1\n" });
   const known: unknown[] = [];
   const asked: WorkspaceCopy = {
     ...volume,
@@ -139,7 +152,7 @@ it("A file of a refreshed copy is never taken for the directory's by its size", 
 });
 
 it("A refresh is refused before it touches a copy whose work no change set can keep", async () => {
-  const { copy, refresh } = await openPlace({ "a.txt": "1\n", ".git/HEAD": "" });
+  const { copy, refresh } = await openFilledPlace({ "a.txt": "1\n", ".git/HEAD": "" });
   writeFiles(copy, { ".git/objects/ab/cdef": "a commit" });
   const before = showTree(copy);
 
@@ -151,59 +164,20 @@ it("A refresh is refused before it touches a copy whose work no change set can k
   expect(showTree(copy)).toEqual(before);
 });
 
-const WISHES = { files: "all", include: [], worktreeInclude: false, exclude: [] } as const;
-const NO_GIT = { configs: [], excludes: "/nonexistent", home: "/nonexistent" };
-
-/** Opens the copies of a world, whose copy is a folder that was filled once. */
-async function openPlace(files: Readonly<Record<string, string>>) {
-  const world: World = createWorld(files);
-  const { copy, directory, sets, stateDir } = world;
-  let fills = 0;
-  const volume: WorkspaceCopy = {
-    fillId: async () => (fills === 0 ? undefined : `fill ${fills}`),
-    async fill(entries) {
-      await clear(copy);
-      for await (const filled of entries) await put(copy, filled);
-      return `fill ${++fills}`;
-    },
-    read: () => readTree(copy),
+it("A refresh is refused before it touches a copy if an object that it needs is damaged, and mends one that was cut off", async () => {
+  const { copies, copy, refresh, stateDir } = await openFilledPlace({ "a.txt": "1\n" });
+  writeFiles(copy, { "a.txt": "agent\n" });
+  const damage = (text: string): void => {
+    const digest = createHash("sha256").update("agent\n").digest("hex");
+    writeFiles(join(stateDir, "objects"), { [digest]: text });
   };
-  const folder = join(stateDir, "copies");
-  const copies = createWorkspaceCopies({
-    folder,
-    wishes: WISHES,
-    userGit: NO_GIT,
-    openSets: async () => sets,
-    collect: readAll,
-  });
-  const turn = { sessionId: SESSION, runId: "1", agent: "worker", directory };
-  await copies.prepare(volume, turn);
-  return {
-    ...world,
-    copies,
-    volume,
-    turn,
-    refresh: () => copies.prepare(volume, { ...turn, refresh: true }),
-    async collect() {
-      const { manifest, startedMs } = (await copies.bases.load(SESSION)) ?? { manifest: { entries: [] } };
-      return sets.collect({ ...turn, base: manifest, startedMs, copy: volume.read() });
-    },
-  };
-}
 
-async function readAll(copy: Pick<WorkspaceCopy, "read">): Promise<undefined> {
-  for await (const { content } of copy.read()) content?.destroy();
-}
+  damage("AGENT\n");
+  await expect(refresh()).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+  expect(showTree(copy)).toEqual({ "a.txt": "agent\n" });
+  expect((await copies.bases.load(SESSION))?.refreshing).toBeUndefined();
 
-async function clear(folder: string): Promise<void> {
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder);
-}
-
-/** Writes an entry as the copier does, which fails for one whose folder is missing. */
-async function put(folder: string, { content = Buffer.of(), entry }: FilledEntry): Promise<void> {
-  const path = join(folder, entry.path);
-  if (entry.kind === "folder") mkdirSync(path);
-  else if (entry.kind === "link") symlinkSync(entry.target, path);
-  else writeFileSync(path, Buffer.isBuffer(content) ? content : await text(content), { mode: entry.mode });
-}
+  damage("age");
+  await refresh();
+  expect(showTree(copy)).toEqual({ "a.txt": "agent\n" });
+});

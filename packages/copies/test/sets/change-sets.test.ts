@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { undoChanges } from "@budgie/copies/apply";
+import { createChangeSets } from "@budgie/copies/sets";
 import { applyIn, createWorld, readTree, showTree, writeFiles, type World } from "../helpers/create-world.ts";
 
 const FILES = { "a.txt": "one\n", "b/c.txt": "two\n" };
@@ -25,6 +26,28 @@ describe("stored sets", () => {
     expect((await world.sets.list()).map(({ id }) => id)).toEqual([second?.id]);
     expect(await world.sets.objects.read(toDigest(first))).toBeUndefined();
     expect((await world.sets.objects.read(toDigest(second)))?.toString()).toBe("TWO\n");
+  });
+
+  it("stay beyond that while they are needed", async () => {
+    const { base, copy, directory, stateDir } = createWorld(FILES);
+    let now = Date.now();
+    const clock = vi.spyOn(Date, "now").mockImplementation(() => ++now);
+    onTestFinished(() => clock.mockRestore());
+    const asked: unknown[] = [];
+    const isNeeded = async ({ id, sessionId }: { readonly id: string; readonly sessionId: string }) => {
+      asked.push([id, sessionId]);
+      return sessionId === "s1";
+    };
+    const sets = createChangeSets({ stateDir, keep: { maxAgeMs: 7 * DAY_MS, maxBytes: 0 }, isNeeded });
+    onTestFinished(sets.close);
+    const ids: unknown[] = [];
+    for (const sessionId of ["s1", "s2", "s3"]) {
+      writeFiles(copy, { "a.txt": sessionId });
+      ids.push((await sets.collect({ base, copy: readTree(copy), sessionId, agent: "worker", directory }))?.id);
+    }
+
+    expect((await sets.list()).map(({ sessionId }) => sessionId).toSorted()).toEqual(["s1", "s3"]);
+    expect(asked).toContainEqual([ids[0], "s1"]);
   });
 
   function toDigest(stored: Awaited<ReturnType<World["collect"]>> | undefined): string {

@@ -19,12 +19,18 @@ export function createChangeSetsOpener(
   config: Pick<ServerConfig, "keepChangesMs" | "stateDir">,
   owner: Owner,
 ): ChangeSetsOpener {
+  const bases = openBaseFiles(join(config.stateDir, "copies"));
   let opened: Promise<ChangeSets> | undefined;
 
   async function load(): Promise<ChangeSets> {
     const { createChangeSets, DEFAULT_KEEP_CHANGES } = await import("@budgie/copies/sets");
     const keep = { ...DEFAULT_KEEP_CHANGES, maxAgeMs: config.keepChangesMs };
-    return createChangeSets({ stateDir: config.stateDir, keep });
+    return createChangeSets({
+      stateDir: config.stateDir,
+      keep,
+      // While a copy is filled again nothing else has the agent's work.
+      isNeeded: async ({ id, sessionId }) => (await bases.load(sessionId))?.refreshing === id,
+    });
   }
 
   const open = (): Promise<ChangeSets> => (opened ??= load());
@@ -35,7 +41,7 @@ export function createChangeSetsOpener(
       const { settleApplies } = await import("@budgie/copies/apply");
       return settleApplies({ sets: await open(), owner }, directory);
     },
-    bases: openBaseFiles(join(config.stateDir, "copies")),
+    bases,
     async close() {
       (await opened)?.close();
     },
