@@ -69,12 +69,14 @@ describe("an apply whose way back the disk refuses", () => {
 function refuseToLookAt(isRefused: (path: string) => boolean) {
   let isFull = false;
   const { lstatSync } = fs;
-  onTestFinished(() => void (fs.lstatSync = lstatSync));
+  onTestFinished(() => void Object.assign(fs, { lstatSync }));
   const full = () => Object.assign(new Error("full"), { code: "ENOSPC" });
-  fs.lstatSync = ((...given: Parameters<typeof lstatSync>) => {
-    if (isFull && Buffer.isBuffer(given[0]) && isRefused(given[0].toString())) throw full();
-    return lstatSync(...given);
-  }) as typeof lstatSync;
+  Object.assign(fs, {
+    lstatSync(...given: Parameters<typeof lstatSync>) {
+      if (isFull && Buffer.isBuffer(given[0]) && isRefused(given[0].toString())) throw full();
+      return lstatSync(...given);
+    },
+  });
   return {
     failAt(step: string, last: string): void {
       if (step !== last) return;
