@@ -28,10 +28,9 @@ export async function rollBack({ host, stage, steps }: RollingBack): Promise<rea
       if (!isBack) left.push(step.path);
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;
-      const isTaken = await wasTaken({ calls, number, step, stage });
-      if (isTaken && !MOVED.has(code)) failures.push(error);
-      // Without its folder nothing of it was written, unless that was moved since.
-      else if (isTaken || code !== "ENOENT") left.push(step.path);
+      const fate = await findFate({ calls, number, step, stage }, code);
+      if (fate === "failed") failures.push(error);
+      else if (fate === "left") left.push(step.path);
     }
   }
   // The journal must not end before this is on the disk.
@@ -55,6 +54,16 @@ type TakenStep = {
   readonly step: Step;
   readonly stage: FolderHandle;
 };
+
+/** Tells a step that another try may take back from one that stays as it is, and from one that was never taken. */
+async function findFate(taken: TakenStep, code: string): Promise<"failed" | "left" | "untouched"> {
+  // A disk that does not tell may do so later.
+  const isTaken = await wasTaken(taken).catch(() => true);
+  // The stage does not show that a folder was removed.
+  if ((isTaken || taken.step.op === "rmdir") && !MOVED.has(code)) return "failed";
+  // Without its folder nothing of it was written, unless that was moved since.
+  return isTaken || code !== "ENOENT" ? "left" : "untouched";
+}
 
 /** Returns true if the stage shows that a step moved an old file aside, or gave a new one its name. */
 async function wasTaken({ calls, number, stage, step }: TakenStep): Promise<boolean> {
@@ -82,9 +91,17 @@ async function takeBack(taking: TakingBack): Promise<boolean> {
       return putBack(taking, step.before);
     case "write": {
       const isAway = await takeAway(taking, step.after);
-      return (step.before === undefined || (await putBack(taking, step.before))) && isAway;
+      const isBack = (step.before === undefined || (await putBack(taking, step.before))) && isAway;
+      if (isBack) await removeFresh(taking);
+      return isBack;
     }
   }
+}
+
+/** Removes a new file whose step is back: a full disk needs its room for the folders that are made again. */
+async function removeFresh({ calls, number, stage }: TakingBack): Promise<void> {
+  // The stage is emptied again later, which tells of a failure.
+  await calls.unlink(pathIn(stage, Buffer.from(toStageNames(number).fresh))).catch(() => undefined);
 }
 
 /** Makes a folder that was removed again, with its permission bits, unless there is one. */

@@ -31,6 +31,9 @@ export async function chooseFileCalls(folder: Buffer | string): Promise<FileCall
 // The time after which calls in a row let timers and other calls of the process have a turn.
 const MOST_IN_A_ROW_MS = 10;
 
+/** The bytes that one call reads or writes, since a direct one stops the process for as long as it takes. */
+export const PIECE_BYTES = 256 * 1024;
+
 function createDirectCalls(): FileCalls {
   let endsAt = 0;
 
@@ -44,6 +47,8 @@ function createDirectCalls(): FileCalls {
     };
   }
 
+  const writePiece = toCall((fd: number, piece: Buffer) => fs.writeFileSync(fd, piece));
+
   return {
     link: toCall(fs.linkSync),
     rename: toCall(fs.renameSync),
@@ -52,7 +57,11 @@ function createDirectCalls(): FileCalls {
     open: toCall(fs.openSync),
     fstat: toCall((fd: number) => fs.fstatSync(fd, BIG)),
     read: toCall((fd: number, into: Buffer, at: number) => fs.readSync(fd, into, 0, into.length, at)),
-    write: toCall((fd: number, content: Buffer) => fs.writeFileSync(fd, content)),
+    async write(fd, content) {
+      for (let from = 0; from < content.length; from += PIECE_BYTES) {
+        await writePiece(fd, content.subarray(from, from + PIECE_BYTES));
+      }
+    },
     fchmod: toCall(fs.fchmodSync),
     fchown: toCall(fs.fchownSync),
     // A disk takes so long that the thread pool costs nothing.

@@ -1,7 +1,8 @@
 import { constants, fstatSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { isWithin, loadMounts } from "@budgie/core/policy";
 import { closeFolder, openChildFolder, openRootFolder, pathIn, type FolderHandle } from "@budgie/core/walk";
-import { chooseFileCalls, type FileCalls } from "./file-calls.ts";
+import { chooseFileCalls, POOLED, type FileCalls } from "./file-calls.ts";
 
 /** A directory of the host, held open: everything is reached through descriptors, and never through a symlink. */
 export type HostFolder = {
@@ -22,7 +23,7 @@ export type HostPlace = { readonly folder: FolderHandle; readonly name: Buffer; 
 export async function openHostFolder(directory: string): Promise<HostFolder> {
   const root = await openRootFolder(directory);
   const { dev, ino } = fstatSync(root.fd, { bigint: true });
-  const calls = await chooseFileCalls(root.at).catch((error: unknown) => {
+  const calls = await chooseCalls(directory, root).catch((error: unknown) => {
     closeFolder(root);
     throw error;
   });
@@ -37,7 +38,7 @@ export async function openHostFolder(directory: string): Promise<HostFolder> {
       try {
         for (const step of names) opened.push(await openChildFolder(opened.at(-1) ?? root, step, calls.open));
         const folder = opened.at(-1) ?? root;
-        if (fstatSync(folder.fd, { bigint: true }).dev !== dev) {
+        if ((await calls.fstat(folder.fd)).dev !== dev) {
           throw Object.assign(new Error(`"${path}" is on another file system.`), { code: "EXDEV" });
         }
         return await work({ folder, name, path: pathIn(folder, name) });
@@ -47,6 +48,15 @@ export async function openHostFolder(directory: string): Promise<HostFolder> {
     },
     close: () => closeFolder(root),
   };
+}
+
+/** Chooses the calls for a directory. A path that an agent chose may lead into a mount in it, of a file server that never answers. */
+async function chooseCalls(directory: string, root: FolderHandle): Promise<FileCalls> {
+  const hasMounts = await loadMounts().then(
+    (mounts) => mounts.some(({ point }) => point !== directory && isWithin(point, directory)),
+    () => true,
+  );
+  return hasMounts ? POOLED : chooseFileCalls(root.at);
 }
 
 /** Changes the permission bits of a folder. Rejects for a symlink: an agent that works in the directory may have planted it. */

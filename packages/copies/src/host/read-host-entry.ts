@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, type BigIntStats } from "node:fs";
 import { open, readlink, type FileHandle } from "node:fs/promises";
-import { POOLED, type FileCalls } from "./file-calls.ts";
+import { PIECE_BYTES, POOLED, type FileCalls } from "./file-calls.ts";
 
 /** An entry of the host, as it is now. */
 export type HostEntry =
@@ -113,8 +113,6 @@ async function hashFile(fd: number, before: BigIntStats, calls: FileCalls): Prom
   const isSame = after.size === before.size && after.mtimeNs === before.mtimeNs && after.ctimeNs === before.ctimeNs;
   return isSame ? hash.digest("hex") : undefined;
 }
-
-const PIECE_BYTES = 256 * 1024;
 
 /** Yields the content of an open file from its beginning. A stream would take four times as long for small files. */
 export async function* readPieces(file: FileHandle): AsyncGenerator<Buffer> {

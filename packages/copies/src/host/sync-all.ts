@@ -2,12 +2,12 @@ import { spawn } from "node:child_process";
 import { closeSync, constants } from "node:fs";
 import { release } from "node:os";
 import { platform } from "node:process";
-import { forEachOf, type FolderHandle } from "@budgie/core/walk";
+import { forEachOf, isLocalFolder, type FolderHandle } from "@budgie/core/walk";
 import { POOLED } from "./file-calls.ts";
 
 /**
  * Writes files and folders of one file system to the disk, of which `on` is an open folder: by `sync` each, or all of the file system if they
- * are many. Rejects if the disk fails.
+ * are many and it is of this machine. Rejects if the disk fails.
  */
 export async function syncAll<Item>(
   on: FolderHandle,
@@ -15,7 +15,7 @@ export async function syncAll<Item>(
   sync: (item: Item) => Promise<void>,
 ): Promise<void> {
   // The kernel writes all of a file system in the time that it takes for a few files.
-  if (items.length >= MANY && (await hasSyncFs()) && (await syncFs(on))) return;
+  if (items.length >= MANY && (await canSyncFs(on)) && (await syncFs(on))) return;
   // One by one also after a failure of that, for the error.
   await forEachOf(items, AT_ONCE, sync);
 }
@@ -37,6 +37,11 @@ export async function syncEntry(path: Buffer): Promise<void> {
 
 // Not looked for in PATH, where an agent may have left a program of this name.
 const PROGRAM = "/bin/sync";
+
+/** Returns true if a folder's file system can be synced as a whole. FUSE says so of all, and does not tell its server. */
+async function canSyncFs({ at }: FolderHandle): Promise<boolean> {
+  return (await isLocalFolder(at).catch(() => false)) && hasSyncFs();
+}
 
 let known: Promise<boolean> | undefined;
 
@@ -61,7 +66,10 @@ async function syncFs({ fd }: FolderHandle): Promise<boolean> {
   );
 }
 
-/** Runs the program, and returns the beginning of its output; rejects unless it ends well. The folder is its descriptor 3. */
+// All of a file system may have much more to write than the files that matter.
+const LONGEST_MS = 30_000;
+
+/** Runs the program, and returns the beginning of its output; rejects unless it ends well and soon. The folder is its descriptor 3. */
 function run(args: readonly string[], folder?: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(PROGRAM, args, {
@@ -70,7 +78,21 @@ function run(args: readonly string[], folder?: number): Promise<string> {
     });
     let said = "";
     child.stdout?.on("data", (chunk: Buffer) => (said += said.length > 100 ? "" : chunk.toString("latin1")));
-    child.once("error", reject);
-    child.once("close", (code) => (code === 0 ? resolve(said) : reject(new Error(`${PROGRAM} ended with ${code}.`))));
+    // A program that waits for its disk cannot be killed, so its end is not waited for.
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      child.unref();
+      child.stdout?.destroy();
+      reject(new Error(`${PROGRAM} takes more than ${LONGEST_MS} ms.`));
+    }, LONGEST_MS);
+    child.once("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    child.once("close", (code) => {
+      clearTimeout(timer);
+      if (code === 0) resolve(said);
+      else reject(new Error(`${PROGRAM} ended with ${code}.`));
+    });
   });
 }

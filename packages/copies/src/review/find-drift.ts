@@ -1,9 +1,11 @@
-import { lstatSync, readlinkSync, type Stats } from "node:fs";
+import type { BigIntStats } from "node:fs";
+import { readlink } from "node:fs/promises";
 import { setImmediate as letOthersWork } from "node:timers/promises";
 import type { TreeEntry } from "@budgie/core/copies";
 import { isGitName } from "@budgie/core/guard";
 import { pathIn, type FolderHandle } from "@budgie/core/walk";
 import type { Base } from "../copying/base-files.ts";
+import type { FileCalls } from "../host/file-calls.ts";
 import type { HostFolder } from "../host/host-folder.ts";
 import { readHostEntry } from "../host/read-host-entry.ts";
 
@@ -38,7 +40,7 @@ export async function findDrift(
       if (performance.now() > endsAt) return { paths, isWhole: false };
       await letOthersWork();
       const found = await host
-        .at(`${folder}.`, (place) => compareAll(place.folder, batch, { startedMs, left }))
+        .at(`${folder}.`, (place) => compareAll(place.folder, batch, { calls: host.calls, startedMs, left }))
         // A folder that is missing, or a symlink now, has none of them.
         .catch(() => batch.map(({ path }) => ({ path, isKnown: true })));
       paths.push(...found.flatMap(({ isKnown, path }) => (isKnown ? [path] : [])));
@@ -68,17 +70,17 @@ function toBatches(entries: readonly TreeEntry[]): readonly (readonly TreeEntry[
   return Array.from({ length: count }, (_, index) => entries.slice(index * BATCH, (index + 1) * BATCH));
 }
 
-type Comparing = { readonly startedMs: number; readonly left: { bytes: number } };
+type Comparing = { readonly calls: FileCalls; readonly startedMs: number; readonly left: { bytes: number } };
 type Drifted = { readonly path: string; /** False if the file was not read */ readonly isKnown: boolean };
 
 async function compareAll(
   folder: FolderHandle,
   entries: readonly TreeEntry[],
-  { left, startedMs }: Comparing,
+  comparing: Comparing,
 ): Promise<readonly Drifted[]> {
   const drifted: Drifted[] = [];
   for (const entry of entries) {
-    const found = await compare(folder, entry, { left, startedMs }).catch((error: unknown) =>
+    const found = await compare(folder, entry, comparing).catch((error: unknown) =>
       (error as NodeJS.ErrnoException).code === "ENOENT" ? "changed" : "unknown",
     );
     if (found !== "same") drifted.push({ path: entry.path, isKnown: found === "changed" });
@@ -89,27 +91,28 @@ async function compareAll(
 async function compare(
   folder: FolderHandle,
   entry: TreeEntry,
-  { left, startedMs }: Comparing,
+  { calls, left, startedMs }: Comparing,
 ): Promise<"changed" | "same" | "unknown"> {
   const path = pathIn(folder, Buffer.from(entry.path.slice(entry.path.lastIndexOf("/") + 1)));
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined || !hasFacts(entry, found, path)) return "changed";
-  if (entry.kind !== "file" || found.ctimeMs < startedMs - CLOCK_MS) return "same";
+  const found = await calls.lstat(path);
+  if (!(await hasFacts(entry, found, path))) return "changed";
+  if (entry.kind !== "file" || Number(found.ctimeMs) < startedMs - CLOCK_MS) return "same";
   left.bytes -= entry.size;
   if (left.bytes < 0) return "unknown";
-  return (await hasContent(entry.digest, path)) ? "same" : "changed";
+  return (await hasContent(entry.digest, path, calls)) ? "same" : "changed";
 }
 
 // The kernel's times of files are a little older than the clock.
 const CLOCK_MS = 1000;
 
-function hasFacts(entry: TreeEntry, found: Stats, path: Buffer): boolean {
+async function hasFacts(entry: TreeEntry, found: BigIntStats, path: Buffer): Promise<boolean> {
   if (entry.kind === "folder") return found.isDirectory();
-  if (entry.kind === "link") return found.isSymbolicLink() && readlinkSync(path, "utf8") === entry.target;
-  return found.isFile() && found.size === entry.size && ((found.mode & 0o111) !== 0) === ((entry.mode & 0o111) !== 0);
+  if (entry.kind === "link") return found.isSymbolicLink() && (await readlink(path, "utf8")) === entry.target;
+  const isExecutable = (Number(found.mode) & 0o111) !== 0;
+  return found.isFile() && Number(found.size) === entry.size && isExecutable === ((entry.mode & 0o111) !== 0);
 }
 
-async function hasContent(digest: string, path: Buffer): Promise<boolean> {
-  const found = await readHostEntry(path, () => true);
+async function hasContent(digest: string, path: Buffer, calls: FileCalls): Promise<boolean> {
+  const found = await readHostEntry(path, () => true, calls);
   return found.kind === "file" && found.digest === digest;
 }

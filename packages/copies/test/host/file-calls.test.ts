@@ -1,7 +1,8 @@
-import { closeSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import fs, { closeSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createObjectStore } from "@budgie/copies/objects";
 import { chooseFileCalls, POOLED } from "../../src/host/file-calls.ts";
 
 /** Creates a folder, and returns a function that names a file in it. */
@@ -48,4 +49,35 @@ it("direct file calls in a row let the rest of the process work", async () => {
   for (let left = 1_000_000; left > 0 && !hasWorked; left--) await calls.lstat(at("."));
 
   expect(hasWorked).toBe(true);
+});
+
+it("direct file calls write and read a large object in pieces", async () => {
+  const at = createFolder();
+  const content = Buffer.alloc(1024 * 1024 + 1, "text");
+  const objects = createObjectStore({ stateDir: at(".").toString() });
+  const staged = await objects.stage([content]);
+  await staged?.keep();
+  const { readSync, writeFileSync } = fs;
+  onTestFinished(() => void Object.assign(fs, { readSync, writeFileSync }));
+  const pieces = { read: [] as number[], written: [] as number[] };
+  Object.assign(fs, {
+    readSync(fd: number, into: Buffer, ...rest: [number, number, number]) {
+      pieces.read.push(into.length);
+      return readSync(fd, into, ...rest);
+    },
+    writeFileSync(fd: number, piece: Buffer) {
+      pieces.written.push(piece.length);
+      writeFileSync(fd, piece);
+    },
+  });
+
+  const found = await objects.read(staged?.digest ?? "");
+  const calls = await chooseFileCalls(tmpdir());
+  const fd = await calls.open(at("a"), "wx");
+  await calls.write(fd, content);
+  closeSync(fd);
+
+  const sizes = [...Array.from({ length: 4 }, () => 256 * 1024), 1];
+  expect(pieces).toEqual({ read: sizes, written: sizes });
+  expect([found?.equals(content), readFileSync(at("a")).equals(content)]).toEqual([true, true]);
 });

@@ -42,3 +42,23 @@ it("many are written one by one where that call fails", async () => {
 
   expect(synced).toBe(MANY);
 });
+
+it.skipIf(!hasSync)("many are written one by one where the file system is none of a disk, such as /proc", async () => {
+  const on = await openRootFolder("/proc");
+  onTestFinished(() => closeFolder(on));
+  let synced = 0;
+
+  await syncAll(on, Array.from({ length: MANY }), async () => void synced++);
+
+  expect(synced).toBe(MANY);
+});
+
+it.skipIf(!hasSync)("many are written one by one once that call takes too long", async () => {
+  // Asks for the program's version once, before time runs out at once.
+  await syncFiles(MANY);
+  const { setTimeout } = globalThis;
+  onTestFinished(() => void (globalThis.setTimeout = setTimeout));
+  globalThis.setTimeout = ((end: () => void) => queueMicrotask(end)) as unknown as typeof setTimeout;
+
+  expect(await syncFiles(MANY)).toBe(MANY);
+});

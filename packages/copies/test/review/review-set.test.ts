@@ -99,6 +99,17 @@ describe("the drift of a directory", () => {
     expect((await drift(world, {})).paths).toEqual(["b", "b/c.txt", "b/d.txt"]);
   });
 
+  it("is found by the calls that the directory chose, since a file server may never answer", async () => {
+    const { base, directory } = createWorld(FILES);
+    const host = await openHostFolder(directory);
+    let looked = 0;
+    const calls = { ...host.calls, lstat: (path: Buffer) => host.calls.lstat(path).finally(() => looked++) };
+    await findDrift({ ...host, calls }, { manifest: base, startedMs: Infinity });
+    host.close();
+
+    expect(looked).toBe(base.entries.length);
+  });
+
   it("is not whole beyond its bytes and its time", async () => {
     const world = createWorld(FILES);
     writeFileSync(join(world.directory, "a.txt"), "ONE\n");

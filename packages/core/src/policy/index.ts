@@ -1,5 +1,5 @@
 // The public surface of @budgie/core/policy: every export is named here, and becomes API.
-export { parseMounts, type Mount } from "./load-mounts.ts";
+export { loadMounts, parseMounts, type Mount } from "./load-mounts.ts";
 export { noteDirectory, openFileTrust, type FileTrust } from "./file-trust.ts";
 export { formatAccess } from "./format-access.ts";
 export type { GitFolders } from "./git-folders.ts";
