@@ -6,4 +6,5 @@ export { formatPath } from "./format-path.ts";
 export { isLocalFolder } from "./is-local-folder.ts";
 export { closeFolder, openChildFolder, openRootFolder, pathIn, type FolderHandle } from "./open-folder.ts";
 export { statEntries, type Looked } from "./stat-entries.ts";
+export { SYSTEM_PATH } from "./system-path.ts";
 export { MOST_LEVELS, walkWorkspace, type Entry, type Next, type VisitedFolder } from "./walk-workspace.ts";

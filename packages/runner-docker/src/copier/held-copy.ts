@@ -27,6 +27,9 @@ type HeldReading = Required<ReadOptions> & {
   readonly readAgain: (path: string) => Promise<FoundEntry | undefined>;
 };
 
+/** Looks at a held folder. */
+type Looking = { readonly list?: typeof listFolder };
+
 /** A moment, by both clocks, at which the copy was as a fill made it. */
 type Mark = { readonly clockMs: number; readonly atMs: number };
 
@@ -34,7 +37,7 @@ type Mark = { readonly clockMs: number; readonly atMs: number };
  * Creates the access to a copy through the kernel, which reads no more than changed since the fill. The kernel notes the time of each
  * change, and no agent can set that back.
  */
-export function createHeldCopy(isUsable: boolean): HeldCopy {
+export function createHeldCopy(isUsable: boolean, { list = listFolder }: Looking = {}): HeldCopy {
   let folder: FileHandle | undefined;
   let covers: readonly string[] = [];
   let isFilled = false;
@@ -46,10 +49,10 @@ export function createHeldCopy(isUsable: boolean): HeldCopy {
     await held?.close();
   }
 
-  async function list(held: FileHandle, at: Mark): Promise<Buffer | undefined> {
+  async function listEnded(held: FileHandle, at: Mark): Promise<Buffer | undefined> {
     // Something still keeps the ended sandbox's mounts.
     if (wasSetBack(at) || !(await isUncovered(held, covers))) return undefined;
-    return listFolder(held);
+    return list(held);
   }
 
   return {
@@ -70,7 +73,7 @@ export function createHeldCopy(isUsable: boolean): HeldCopy {
     async read(reading) {
       const [held, at] = [folder, mark];
       if (held === undefined || at === undefined) return undefined;
-      const listing = await list(held, at).catch(() => undefined);
+      const listing = await listEnded(held, at).catch(() => undefined);
       if (listing !== undefined)
         return endingWith(letGo, readListed(held, listing, { ...reading, sinceMs: at.clockMs }));
       await letGo();

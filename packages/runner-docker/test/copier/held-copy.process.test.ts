@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { FoundEntry } from "@budgie/core/copies";
-import { isUncovered, openMount } from "@budgie/sandbox/proc";
+import { isUncovered, listFolder, openMount } from "@budgie/sandbox/proc";
 import { createHeldCopy } from "../../src/copier/held-copy.ts";
 
 const UNREAD = "(as filled)";
@@ -70,16 +70,16 @@ it("A held copy leaves out the content of files that are as the fill made them, 
 });
 
 it("A held copy is read in another way once it was read, after another fill, and where it cannot be listed", async () => {
-  const { copy, hold } = await openFilled(["a"]);
+  const list = vi.fn(listFolder);
+  const { copy, hold } = await openFilled(["a"], { list });
   const read = () => copy.read({ isKnown: () => true, readAgain: async () => undefined });
   expect(await readAll(copy)).toEqual({ a: UNREAD });
   expect(await read()).toBeUndefined();
 
   await hold();
-  vi.stubEnv("PATH", "/nonexistent");
-  onTestFinished(() => void vi.unstubAllEnvs());
+  list.mockResolvedValueOnce(undefined);
   expect(await read()).toBeUndefined();
-  vi.unstubAllEnvs();
+  expect(list).toHaveBeenCalledTimes(2);
 
   copy.setFilled(false);
   await hold();
@@ -109,7 +109,7 @@ it("A folder is held only where it is mounted itself, and not while something co
 });
 
 /** Opens a copy that was filled with files, each of which has its path as its content, and is older than a moment. */
-async function openFilled(files: readonly string[]) {
+async function openFilled(files: readonly string[], looking: Parameters<typeof createHeldCopy>[1] = {}) {
   const top = mkdtempSync(join(tmpdir(), "budgie-held-"));
   onTestFinished(() => rmSync(top, { recursive: true }));
   const folder = join(top, "copy");
@@ -122,7 +122,7 @@ async function openFilled(files: readonly string[]) {
   const filledMs = Date.now();
   await vi.waitFor(() => expect(Date.now() - filledMs).toBeGreaterThan(100));
   const root = await toRoot(top);
-  const copy = createHeldCopy(true);
+  const copy = createHeldCopy(true, looking);
   onTestFinished(() => copy.letGo());
   const hold = () => copy.hold({ root, workspacePath: "/copy" }, []);
   copy.setFilled(true);
