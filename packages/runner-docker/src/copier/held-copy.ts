@@ -1,6 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import type { FoundEntry, ReadOptions } from "@budgie/core/copies";
-import type { CopyCover } from "@budgie/sandbox/mounts";
+import { findDisk } from "@budgie/core/walk";
+import { descriptorPath, type CopyCover } from "@budgie/sandbox/mounts";
 import { isUncovered, listFolder, openMount, type ContainerRoot } from "@budgie/sandbox/proc";
 import { readListed } from "./read-listed.ts";
 
@@ -27,17 +28,17 @@ type HeldReading = Required<ReadOptions> & {
   readonly readAgain: (path: string) => Promise<FoundEntry | undefined>;
 };
 
-/** Looks at a held folder. */
-type Looking = { readonly list?: typeof listFolder };
+/** Looks at a folder. */
+type Looking = { readonly list?: typeof listFolder; readonly find?: typeof findDisk };
 
 /** A moment, by both clocks, at which the copy was as a fill made it. */
 type Mark = { readonly clockMs: number; readonly atMs: number };
 
 /**
- * Creates the access to a copy through the kernel, which reads no more than changed since the fill. The kernel notes the time of each
- * change, and no agent can set that back.
+ * Creates the access to a copy through the kernel, which reads no more than changed since the fill. On a disk of this machine the kernel
+ * notes the time of each change, and no agent can set that back. A file server may have another clock, so a copy elsewhere is never held.
  */
-export function createHeldCopy(isUsable: boolean, { list = listFolder }: Looking = {}): HeldCopy {
+export function createHeldCopy(isUsable: boolean, { find = findDisk, list = listFolder }: Looking = {}): HeldCopy {
   let folder: FileHandle | undefined;
   let covers: readonly string[] = [];
   let isFilled = false;
@@ -55,6 +56,15 @@ export function createHeldCopy(isUsable: boolean, { list = listFolder }: Looking
     return list(held);
   }
 
+  /** Returns true if the times of changes in a copy are the kernel's. */
+  async function isOnDisk(held: FileHandle, root: ContainerRoot): Promise<boolean> {
+    const kind = await find(descriptorPath(held));
+    if (kind !== "overlay") return kind === "disk";
+    // An overlay keeps what is written in another volume, which the engine has beside the home's.
+    await using home = await openMount(root, "/home");
+    return home !== undefined && (await find(descriptorPath(home))) === "disk";
+  }
+
   return {
     letGo,
     setFilled(value) {
@@ -67,8 +77,9 @@ export function createHeldCopy(isUsable: boolean, { list = listFolder }: Looking
       if (isFilled) mark = { clockMs: Date.now(), atMs: performance.now() };
       isFilled = false;
       covers = over.map(({ path }) => path);
-      if (mark !== undefined && root !== undefined)
-        folder = await openMount(root, workspacePath).catch(() => undefined);
+      if (mark === undefined || root === undefined) return;
+      folder = await openMount(root, workspacePath).catch(() => undefined);
+      if (folder !== undefined && !(await isOnDisk(folder, root).catch(() => false))) await letGo();
     },
     async read(reading) {
       const [held, at] = [folder, mark];
