@@ -1,4 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
+import type { StartOptions } from "@budgie/core";
 import type { FoundEntry, ReadOptions } from "@budgie/core/copies";
 import { findDisk } from "@budgie/core/walk";
 import { descriptorPath, type CopyCover } from "@budgie/sandbox/mounts";
@@ -12,12 +13,18 @@ type WaitingSandbox = {
   readonly workspacePath: string;
 };
 
+/** A turn, perhaps on a copy, with the covers that its sandbox has over that. */
+type CopyTurn = {
+  readonly copyCovers?: readonly Pick<CopyCover, "path">[] | undefined;
+  readonly options: Pick<StartOptions, "access">;
+};
+
 /** A session's copy as its last sandbox had it mounted. */
 export type HeldCopy = {
   /** Notes that the copy is as a fill made it, or is about to be something else. */
   readonly setFilled: (isFilled: boolean) => void;
-  /** Opens the copy in a sandbox that has these covers over it, to read it once that has ended; nothing in one without a copy */
-  readonly hold: (sandbox: WaitingSandbox, covers: readonly Pick<CopyCover, "path">[] | undefined) => Promise<void>;
+  /** Opens the copy in the sandbox of a turn that may change it, to read it once that has ended */
+  readonly hold: (sandbox: WaitingSandbox, turn: CopyTurn) => Promise<void>;
   /** Reads what is held, once its sandbox has ended, and lets it go. Resolves to `undefined` if the whole copy has to be read in another way */
   readonly read: (reading: HeldReading) => Promise<AsyncGenerator<FoundEntry> | undefined>;
   readonly letGo: () => Promise<void>;
@@ -71,13 +78,14 @@ export function createHeldCopy(isUsable: boolean, { find = findDisk, list = list
       isFilled = value;
       mark = undefined;
     },
-    async hold({ root, workspacePath }, over) {
+    async hold({ root, workspacePath }, { copyCovers, options }) {
       await letGo();
-      if (over === undefined || !isUsable) return;
+      if (copyCovers === undefined || !isUsable) return;
       if (isFilled) mark = { clockMs: Date.now(), atMs: performance.now() };
       isFilled = false;
-      covers = over.map(({ path }) => path);
-      if (mark === undefined || root === undefined) return;
+      covers = copyCovers.map(({ path }) => path);
+      // Nobody reads a copy that a turn could not change.
+      if (mark === undefined || root === undefined || options.access?.workspace !== "copy") return;
       folder = await openMount(root, workspacePath).catch(() => undefined);
       if (folder !== undefined && !(await isOnDisk(folder, root).catch(() => false))) await letGo();
     },

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { FoundEntry } from "@budgie/core/copies";
+import { DEFAULT_ACCESS, type Access } from "@budgie/core/policy";
 import { findDisk } from "@budgie/core/walk";
 import { isUncovered, listFolder, openMount } from "@budgie/sandbox/proc";
 import { createHeldCopy } from "../../src/copier/held-copy.ts";
@@ -87,6 +88,15 @@ it("A held copy is read in another way once it was read, after another fill, and
   expect(await read()).toBeUndefined();
 });
 
+it("A copy is not held for a turn that may only read it, and is for one after that", async () => {
+  const { copy, hold } = await openFilled(["a"]);
+
+  await hold("ro-copy");
+  expect(await readAll(copy)).toEqual({});
+  await hold();
+  expect(await readAll(copy)).toEqual({ a: UNREAD });
+});
+
 it("A held copy is read in another way once the clock was set back", async () => {
   const { copy } = await openFilled(["a"]);
   const now = Date.now();
@@ -146,7 +156,11 @@ async function openFilled(files: readonly string[], looking: Parameters<typeof c
   const root = await toRoot(top);
   const copy = createHeldCopy(true, { find: async () => "disk", ...looking });
   onTestFinished(() => copy.letGo());
-  const hold = () => copy.hold({ root, workspacePath: "/copy" }, []);
+  const hold = (workspace: Access["workspace"] = "copy") =>
+    copy.hold(
+      { root, workspacePath: "/copy" },
+      { copyCovers: [], options: { access: { ...DEFAULT_ACCESS, workspace } } },
+    );
   copy.setFilled(true);
   await hold();
   return { copy, folder, hold, path, root };
