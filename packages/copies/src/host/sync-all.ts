@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, constants } from "node:fs";
 import { release } from "node:os";
 import { platform } from "node:process";
-import { forEachOf, isLocalFolder, type FolderHandle } from "@budgie/core/walk";
+import { forEachOf, isLocalFolder, SYSTEM_PATH, type FolderHandle } from "@budgie/core/walk";
 import { POOLED } from "./file-calls.ts";
 
 /**
@@ -35,8 +35,7 @@ export async function syncEntry(path: Buffer): Promise<void> {
   }
 }
 
-// Not looked for in PATH, where an agent may have left a program of this name.
-const PROGRAM = "/bin/sync";
+const PROGRAM = "sync";
 
 /** Returns true if a folder's file system can be synced as a whole. FUSE says so of all, and does not tell its server. */
 async function canSyncFs({ at }: FolderHandle): Promise<boolean> {
@@ -74,7 +73,7 @@ function run(args: readonly string[], folder?: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(PROGRAM, args, {
       stdio: ["ignore", "pipe", "ignore", ...(folder === undefined ? [] : [folder])],
-      env: { LC_ALL: "C" },
+      env: { LC_ALL: "C", PATH: SYSTEM_PATH },
     });
     let said = "";
     child.stdout?.on("data", (chunk: Buffer) => (said += said.length > 100 ? "" : chunk.toString("latin1")));

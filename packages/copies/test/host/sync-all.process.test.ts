@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { closeFolder, openRootFolder } from "@budgie/core/walk";
 import { syncAll, syncEntry } from "../../src/host/sync-all.ts";
 
@@ -28,7 +28,10 @@ it("a few files are written to the disk one by one", async () => {
   expect(await syncFiles(3)).toBe(3);
 });
 
-it.skipIf(!hasSync)("many are written by one call for their file system", async () => {
+it.skipIf(!hasSync)("many are written by one call for their file system, by a program that no PATH names", async () => {
+  vi.stubEnv("PATH", "/nonexistent");
+  onTestFinished(() => void vi.unstubAllEnvs());
+
   expect(await syncFiles(MANY)).toBe(0);
 });
 

@@ -10,8 +10,19 @@ export async function isLocalFolder(folder: string | Buffer): Promise<boolean> {
   return dev === own.dev;
 }
 
+/**
+ * Returns `disk` for a folder on a disk's file system, which notes the time of each change by this machine's clock, and `overlay` for one
+ * on an overlay, which does as the file system below it. tmpfs notes no time for what is written through a shared mapping.
+ */
+export async function findDisk(folder: string): Promise<"disk" | "overlay" | undefined> {
+  const { type } = await statfs(folder);
+  if (type === OVERLAY) return "overlay";
+  return DISKS.has(type) ? "disk" : undefined;
+}
+
 // The magic numbers of statfs(2) on Linux. Other file systems, such as FUSE, may have any times.
-const LOCAL: ReadonlySet<number> = new Set([
+const OVERLAY = 0x794c7630;
+const DISKS: ReadonlySet<number> = new Set([
   0xef53, // ext2, ext3, ext4
   0x58465342, // XFS
   0x9123683e, // Btrfs
@@ -19,8 +30,11 @@ const LOCAL: ReadonlySet<number> = new Set([
   0xca451a4e, // bcachefs
   0xf2f52010, // F2FS
   0x3153464a, // JFS
+]);
+const LOCAL: ReadonlySet<number> = new Set([
+  ...DISKS,
+  OVERLAY,
   0x01021994, // tmpfs
-  0x794c7630, // overlayfs
   0x4d44, // FAT
   0x2011bab0, // exFAT
   0x7366746e, // NTFS

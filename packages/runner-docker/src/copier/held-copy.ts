@@ -1,6 +1,8 @@
 import type { FileHandle } from "node:fs/promises";
+import type { StartOptions } from "@budgie/core";
 import type { FoundEntry, ReadOptions } from "@budgie/core/copies";
-import type { CopyCover } from "@budgie/sandbox/mounts";
+import { findDisk } from "@budgie/core/walk";
+import { descriptorPath, type CopyCover } from "@budgie/sandbox/mounts";
 import { isUncovered, listFolder, openMount, type ContainerRoot } from "@budgie/sandbox/proc";
 import { readListed } from "./read-listed.ts";
 
@@ -11,12 +13,18 @@ type WaitingSandbox = {
   readonly workspacePath: string;
 };
 
+/** A turn, perhaps on a copy, with the covers that its sandbox has over that. */
+type CopyTurn = {
+  readonly copyCovers?: readonly Pick<CopyCover, "path">[] | undefined;
+  readonly options: Pick<StartOptions, "access">;
+};
+
 /** A session's copy as its last sandbox had it mounted. */
 export type HeldCopy = {
   /** Notes that the copy is as a fill made it, or is about to be something else. */
   readonly setFilled: (isFilled: boolean) => void;
-  /** Opens the copy in a sandbox that has these covers over it, to read it once that has ended; nothing in one without a copy */
-  readonly hold: (sandbox: WaitingSandbox, covers: readonly Pick<CopyCover, "path">[] | undefined) => Promise<void>;
+  /** Opens the copy in the sandbox of a turn that may change it, to read it once that has ended */
+  readonly hold: (sandbox: WaitingSandbox, turn: CopyTurn) => Promise<void>;
   /** Reads what is held, once its sandbox has ended, and lets it go. Resolves to `undefined` if the whole copy has to be read in another way */
   readonly read: (reading: HeldReading) => Promise<AsyncGenerator<FoundEntry> | undefined>;
   readonly letGo: () => Promise<void>;
@@ -27,14 +35,17 @@ type HeldReading = Required<ReadOptions> & {
   readonly readAgain: (path: string) => Promise<FoundEntry | undefined>;
 };
 
+/** Looks at a folder. */
+type Looking = { readonly list?: typeof listFolder; readonly find?: typeof findDisk };
+
 /** A moment, by both clocks, at which the copy was as a fill made it. */
 type Mark = { readonly clockMs: number; readonly atMs: number };
 
 /**
- * Creates the access to a copy through the kernel, which reads no more than changed since the fill. The kernel notes the time of each
- * change, and no agent can set that back.
+ * Creates the access to a copy through the kernel, which reads no more than changed since the fill. On a disk of this machine the kernel
+ * notes the time of each change, and no agent can set that back. A file server may have another clock, so a copy elsewhere is never held.
  */
-export function createHeldCopy(isUsable: boolean): HeldCopy {
+export function createHeldCopy(isUsable: boolean, { find = findDisk, list = listFolder }: Looking = {}): HeldCopy {
   let folder: FileHandle | undefined;
   let covers: readonly string[] = [];
   let isFilled = false;
@@ -46,10 +57,19 @@ export function createHeldCopy(isUsable: boolean): HeldCopy {
     await held?.close();
   }
 
-  async function list(held: FileHandle, at: Mark): Promise<Buffer | undefined> {
+  async function listEnded(held: FileHandle, at: Mark): Promise<Buffer | undefined> {
     // Something still keeps the ended sandbox's mounts.
     if (wasSetBack(at) || !(await isUncovered(held, covers))) return undefined;
-    return listFolder(held);
+    return list(held);
+  }
+
+  /** Returns true if the times of changes in a copy are the kernel's. */
+  async function isOnDisk(held: FileHandle, root: ContainerRoot): Promise<boolean> {
+    const kind = await find(descriptorPath(held));
+    if (kind !== "overlay") return kind === "disk";
+    // An overlay keeps what is written in another volume, which the engine has beside the home's.
+    await using home = await openMount(root, "/home");
+    return home !== undefined && (await find(descriptorPath(home))) === "disk";
   }
 
   return {
@@ -58,19 +78,21 @@ export function createHeldCopy(isUsable: boolean): HeldCopy {
       isFilled = value;
       mark = undefined;
     },
-    async hold({ root, workspacePath }, over) {
+    async hold({ root, workspacePath }, { copyCovers, options }) {
       await letGo();
-      if (over === undefined || !isUsable) return;
+      if (copyCovers === undefined || !isUsable) return;
       if (isFilled) mark = { clockMs: Date.now(), atMs: performance.now() };
       isFilled = false;
-      covers = over.map(({ path }) => path);
-      if (mark !== undefined && root !== undefined)
-        folder = await openMount(root, workspacePath).catch(() => undefined);
+      covers = copyCovers.map(({ path }) => path);
+      // Nobody reads a copy that a turn could not change.
+      if (mark === undefined || root === undefined || options.access?.workspace !== "copy") return;
+      folder = await openMount(root, workspacePath).catch(() => undefined);
+      if (folder !== undefined && !(await isOnDisk(folder, root).catch(() => false))) await letGo();
     },
     async read(reading) {
       const [held, at] = [folder, mark];
       if (held === undefined || at === undefined) return undefined;
-      const listing = await list(held, at).catch(() => undefined);
+      const listing = await listEnded(held, at).catch(() => undefined);
       if (listing !== undefined)
         return endingWith(letGo, readListed(held, listing, { ...reading, sinceMs: at.clockMs }));
       await letGo();

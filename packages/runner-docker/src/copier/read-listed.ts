@@ -39,7 +39,7 @@ export async function* readListed(
     if (path === "") isRootChanged = isChanged(listed);
     else {
       const slash = path.lastIndexOf("/");
-      // Nobody can move the folder of a mount.
+      // Names that changed in the copy's own folder say nothing of the folders in it, whose own times tell whether they were moved.
       const isBelowChanged = slash === -1 ? isRootChanged && listed.type !== "d" : changed.has(path.slice(0, slash));
       const isOld = !isBelowChanged && !isChanged(listed);
       if (listed.type === "d" && !isOld) changed.add(path);

@@ -224,7 +224,7 @@ export function createSessionCopy(
       }
     },
     letGo,
-    hold: async (sandbox, covers) => keeping.then(() => held.hold(sandbox, covers)),
+    hold: async (sandbox, turn) => keeping.then(() => held.hold(sandbox, turn)),
     async findCovers(command, { access = DEFAULT_ACCESS }) {
       if (!usesCopy(access.workspace)) return undefined;
       await held.letGo();

@@ -55,7 +55,7 @@ export async function startProcess(start: ProcessStart): Promise<SandboxProcess>
     token,
   });
   void child.gone.then(() => sandbox.removeCovers());
-  await Promise.all([child.ready, start.copy.hold(sandbox, start.copyCovers)]);
+  await Promise.all([child.ready, start.copy.hold(sandbox, start)]);
   if (prepared.status === "rejected" || options.signal?.aborted === true) {
     await child.stop("cancelled");
     refuseCancelled(options.signal);

@@ -5,8 +5,10 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   readlinkSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -70,6 +72,41 @@ it("A fill of a folder follows no symlink, replaces nothing, and ends with its s
     throw new Error("torn");
   }
   await expect(fill(folder, failing())).rejects.toThrow("torn");
+});
+
+it("A fill of a folder writes nothing through a symlink that it made itself", async () => {
+  const folder = createFolder();
+  mkdirSync(join(folder, "../outside/in"), { recursive: true });
+  const file = (path: string): FilledEntry => ({
+    entry: { path, kind: "file", mode: 0o644, size: 1 },
+    content: Buffer.from("x"),
+  });
+  const link = (path: string): FilledEntry => ({ entry: { path, kind: "link", target: "../outside" } });
+
+  await expect(fill(folder, [link("first"), file("first-file"), file("first/file")])).rejects.toThrow(
+    "below a symlink",
+  );
+  await expect(fill(folder, [link("second"), file("second/in/file")])).rejects.toThrow("below a symlink");
+  expect(readdirSync(join(folder, "../outside"))).toEqual(["in"]);
+  expect(readdirSync(join(folder, "../outside/in"))).toEqual([]);
+});
+
+it("A large content is written in pieces, between which others work", async () => {
+  const folder = createFolder();
+  const path = join(folder, "large");
+  const content = Buffer.alloc(2 * 1024 ** 2, "text");
+  const sizes = new Set<number | undefined>();
+  const look = (): void => {
+    sizes.add(statSync(path, { throwIfNoEntry: false })?.size);
+    next = setImmediate(look);
+  };
+  let next = setImmediate(look);
+  onTestFinished(() => clearImmediate(next));
+
+  await fill(folder, [{ entry: { path: "large", kind: "file", mode: 0o644, size: content.length }, content }]);
+
+  expect([...sizes]).toContain(content.length / 2);
+  expect(readFileSync(path).equals(content)).toBe(true);
 });
 
 function createFolder(): string {

@@ -1,12 +1,14 @@
 import { chmodSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { utimesSync, writeFileSync } from "node:fs";
-import { open, readFile } from "node:fs/promises";
+import { open, readFile, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished, vi } from "vitest";
 import type { FoundEntry } from "@budgie/core/copies";
-import { isUncovered, openMount } from "@budgie/sandbox/proc";
+import { DEFAULT_ACCESS, type Access } from "@budgie/core/policy";
+import { findDisk } from "@budgie/core/walk";
+import { isUncovered, listFolder, openMount } from "@budgie/sandbox/proc";
 import { createHeldCopy } from "../../src/copier/held-copy.ts";
 
 const UNREAD = "(as filled)";
@@ -70,20 +72,29 @@ it("A held copy leaves out the content of files that are as the fill made them, 
 });
 
 it("A held copy is read in another way once it was read, after another fill, and where it cannot be listed", async () => {
-  const { copy, hold } = await openFilled(["a"]);
+  const list = vi.fn(listFolder);
+  const { copy, hold } = await openFilled(["a"], { list });
   const read = () => copy.read({ isKnown: () => true, readAgain: async () => undefined });
   expect(await readAll(copy)).toEqual({ a: UNREAD });
   expect(await read()).toBeUndefined();
 
   await hold();
-  vi.stubEnv("PATH", "/nonexistent");
-  onTestFinished(() => void vi.unstubAllEnvs());
+  list.mockResolvedValueOnce(undefined);
   expect(await read()).toBeUndefined();
-  vi.unstubAllEnvs();
+  expect(list).toHaveBeenCalledTimes(2);
 
   copy.setFilled(false);
   await hold();
   expect(await read()).toBeUndefined();
+});
+
+it("A copy is not held for a turn that may only read it, and is for one after that", async () => {
+  const { copy, hold } = await openFilled(["a"]);
+
+  await hold("ro-copy");
+  expect(await readAll(copy)).toEqual({});
+  await hold();
+  expect(await readAll(copy)).toEqual({ a: UNREAD });
 });
 
 it("A held copy is read in another way once the clock was set back", async () => {
@@ -93,6 +104,27 @@ it("A held copy is read in another way once the clock was set back", async () =>
   onTestFinished(() => clock.mockRestore());
 
   expect(await copy.read({ isKnown: () => true, readAgain: async () => undefined })).toBeUndefined();
+});
+
+it.each([
+  ["a disk", ["disk"], true],
+  ["a file server", [undefined], false],
+  ["an overlay over a disk", ["overlay", "disk"], true],
+  ["an overlay over tmpfs", ["overlay", undefined], false],
+] as const)("Nothing but the times of a disk tells what changed: a copy on %s", async (_, kinds, isHeld) => {
+  const left = [...kinds];
+  const { copy } = await openFilled(["a"], { find: async () => left.shift() });
+
+  expect(await readAll(copy)).toEqual(isHeld ? { a: UNREAD } : {});
+  expect(left).toEqual([]);
+});
+
+const shared = await statfs("/dev/shm").catch(() => undefined);
+
+it.skipIf(shared?.type !== 0x01021994)("A copy on tmpfs is read in another way", async () => {
+  const { copy } = await openFilled(["a"], { find: findDisk }, "/dev/shm");
+
+  expect(await readAll(copy)).toEqual({});
 });
 
 it("A folder is held only where it is mounted itself, and not while something covers it", async () => {
@@ -109,11 +141,11 @@ it("A folder is held only where it is mounted itself, and not while something co
 });
 
 /** Opens a copy that was filled with files, each of which has its path as its content, and is older than a moment. */
-async function openFilled(files: readonly string[]) {
-  const top = mkdtempSync(join(tmpdir(), "budgie-held-"));
+async function openFilled(files: readonly string[], looking: Parameters<typeof createHeldCopy>[1] = {}, on = tmpdir()) {
+  const top = mkdtempSync(join(on, "budgie-held-"));
   onTestFinished(() => rmSync(top, { recursive: true }));
   const folder = join(top, "copy");
-  mkdirSync(folder);
+  for (const name of [folder, join(top, "home")]) mkdirSync(name);
   const path = (name: string): string => join(folder, name);
   for (const name of files) {
     mkdirSync(join(path(name), ".."), { recursive: true });
@@ -122,21 +154,25 @@ async function openFilled(files: readonly string[]) {
   const filledMs = Date.now();
   await vi.waitFor(() => expect(Date.now() - filledMs).toBeGreaterThan(100));
   const root = await toRoot(top);
-  const copy = createHeldCopy(true);
+  const copy = createHeldCopy(true, { find: async () => "disk", ...looking });
   onTestFinished(() => copy.letGo());
-  const hold = () => copy.hold({ root, workspacePath: "/copy" }, []);
+  const hold = (workspace: Access["workspace"] = "copy") =>
+    copy.hold(
+      { root, workspacePath: "/copy" },
+      { copyCovers: [], options: { access: { ...DEFAULT_ACCESS, workspace } } },
+    );
   copy.setFilled(true);
   await hold();
   return { copy, folder, hold, path, root };
 }
 
-/** Returns the root of a container that has its folder `copy` mounted. */
+/** Returns the root of a container that has its folders `copy` and `home` mounted. */
 async function toRoot(path: string) {
   await using opened = await open(path);
   const id = /^mnt_id:\s*(\d+)$/m.exec(await readFile(`/proc/self/fdinfo/${opened.fd}`, "utf8"))?.[1];
   return {
     path,
-    readMounts: async () => `${id} 1 8:1 / /copy rw - ext4 /dev/sda rw\n`,
+    readMounts: async () => ["copy", "home"].map((name) => `${id} 1 8:1 / /${name} rw - ext4 /dev/sda rw\n`).join(""),
     hasEnded: async () => false,
     [Symbol.asyncDispose]: async () => undefined,
   };

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import type { FileHandle } from "node:fs/promises";
+import { SYSTEM_PATH } from "@budgie/core/walk";
 
 /** An entry below a folder, as the kernel has it. */
 export type ListedEntry = {
@@ -32,8 +33,7 @@ const FORMAT = String.raw`%y %m %s %C@ %i\0%P\0%l\0`;
 export function listFolder({ fd }: Pick<FileHandle, "fd">): Promise<Buffer | undefined> {
   const child = spawn("find", ["/proc/self/fd/3/.", "-maxdepth", String(LEVELS), "-printf", FORMAT], {
     stdio: ["ignore", "pipe", "pipe", fd],
-    // Not every system has it in /bin or /usr/bin.
-    env: { LC_ALL: "C", PATH: process.env["PATH"] },
+    env: { LC_ALL: "C", PATH: SYSTEM_PATH },
     timeout: LIMIT_MS,
     killSignal: "SIGKILL",
   });

@@ -1,11 +1,14 @@
 import { spawn } from "node:child_process";
 import type { FileHandle } from "node:fs/promises";
+import { SYSTEM_PATH } from "@budgie/core/walk";
 
 /** An open folder to measure. */
 export type Area = {
   readonly folder: FileHandle;
   /** The relative path of what is left out, such as a workspace that is mounted in it; default nothing */
   readonly without?: string | undefined;
+  /** The folders of `find`; default the system's */
+  readonly programs?: string | undefined;
 };
 
 export type FolderSize = {
@@ -33,8 +36,7 @@ export async function measureFolder({ folder, without }: Area, signal: AbortSign
   const excluding = without === undefined ? [] : [`--exclude=${toPattern(without)}`];
   const child = spawn("du", ["-skx", ...excluding, FOLDER], {
     stdio: ["ignore", "pipe", "pipe", folder.fd],
-    // Not every system has it in /bin or /usr/bin.
-    env: { LC_ALL: "C", PATH: process.env["PATH"] },
+    env: { LC_ALL: "C", PATH: SYSTEM_PATH },
     signal,
     killSignal: "SIGKILL",
   });
@@ -69,10 +71,14 @@ const MOST_OUTPUT = 8 * 1024 ** 2;
  * Measures the files in a folder that were created or changed since a time in milliseconds, without following symlinks. The kernel sets
  * the time of the last change of a file's status; no agent can set it back.
  */
-export function measureGrowth({ folder, without }: Area, sinceMs: number, signal: AbortSignal): Promise<Growth> {
+export function measureGrowth(
+  { folder, programs, without }: Area,
+  sinceMs: number,
+  signal: AbortSignal,
+): Promise<Growth> {
   const pruned = without === undefined ? [] : ["-path", toPattern(without), "-prune", "-o"];
   const found = [FOLDER, "-xdev", ...pruned, "-newerct", `@${(sinceMs / 1000).toFixed(3)}`];
-  return sumOf(folder, ["find", ...found, "-printf", "%D %i %b\\n"], { signal });
+  return sumOf(folder, ["find", ...found, "-printf", "%D %i %b\\n"], { signal, programs });
 }
 
 /** Measures the files on a device that are unlinked and still open in the processes of a container's `/proc`. */
@@ -81,17 +87,17 @@ export function measureUnlinked(proc: FileHandle, device: number, signal: AbortS
   return sumOf(proc, ["/bin/sh", "-c", script], { signal, device });
 }
 
-type Counting = { readonly signal: AbortSignal; readonly device?: number };
+type Counting = Pick<Area, "programs"> & { readonly signal: AbortSignal; readonly device?: number };
 
 /** Adds up what a program prints: device, inode and blocks of each file. Counts each inode once. */
 async function sumOf(
   { fd }: FileHandle,
   [command = "", ...args]: readonly string[],
-  { device, signal }: Counting,
+  { device, programs = SYSTEM_PATH, signal }: Counting,
 ): Promise<Growth> {
   const child = spawn(command, args, {
     stdio: ["ignore", "pipe", "pipe", fd],
-    env: { LC_ALL: "C", PATH: process.env["PATH"] },
+    env: { LC_ALL: "C", PATH: programs },
     signal,
     killSignal: "SIGKILL",
   });

@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { measureFolder, measureGrowth } from "../../src/proc/measure-folder.ts";
+import { listFolder } from "../../src/proc/list-folder.ts";
+import { measureFolder, measureGrowth, measureUnlinked } from "../../src/proc/measure-folder.ts";
 
 it("reports a partial size if the measurement takes too long", async () => {
   const path = createFolder();
@@ -57,10 +58,30 @@ it.each([
   const path = createFolder();
   writeFileSync(join(path, "find"), `#!/bin/sh\necho "${complaint}" >&2\nexit 1\n`, { mode: 0o755 });
   await using folder = await open(path);
-  vi.stubEnv("PATH", path);
-  onTestFinished(() => void vi.unstubAllEnvs());
 
-  expect(await measureGrowth({ folder }, 0, AbortSignal.timeout(60_000))).toMatchObject({ isPartial: true });
+  const growth = await measureGrowth({ folder, programs: path }, 0, AbortSignal.timeout(60_000));
+
+  expect(growth).toMatchObject({ isPartial: true });
+});
+
+it("runs no program that an agent left in a folder of the PATH", async () => {
+  const [path, project] = [createFolder(), createFolder()];
+  mkdirSync(join(path, "1/fd"), { recursive: true });
+  for (const name of ["du", "find"])
+    writeFileSync(join(project, name), `#!/bin/sh\n: >'${project}/ran-${name}'\n`, { mode: 0o755 });
+  vi.stubEnv("PATH", `${project}:${process.env["PATH"]}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await using folder = await open(path);
+  const signal = AbortSignal.timeout(60_000);
+
+  await measureFolder({ folder }, signal);
+  expect(readdirSync(project)).toEqual(["du", "find"]);
+  await measureGrowth({ folder }, 0, signal);
+  expect(readdirSync(project)).toEqual(["du", "find"]);
+  await measureUnlinked(folder, 0, signal);
+  expect(readdirSync(project)).toEqual(["du", "find"]);
+  await listFolder(folder);
+  expect(readdirSync(project)).toEqual(["du", "find"]);
 });
 
 function createFolder(): string {

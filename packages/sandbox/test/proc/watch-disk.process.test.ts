@@ -189,22 +189,6 @@ describe("watchDisk", () => {
     expect(await report.end()).toBeUndefined();
   });
 
-  it("finds du on the PATH", async () => {
-    const { path, root } = createPlace();
-    writeFileSync(join(path, "du"), "#!/bin/sh\necho 7", { mode: 0o755 });
-    vi.stubEnv("PATH", path);
-    onTestFinished(() => void vi.unstubAllEnvs());
-
-    const report = watchDisk(root, {
-      workspacePath: "/workspace",
-      bytes: 16 * MIB,
-      heldBytes: 0,
-      onReached: () => undefined,
-    });
-
-    expect(await report.end()).toEqual({ homeBytes: 7168, grownBytes: 7168 });
-  });
-
   it("reports nothing for a container elsewhere, or for a home that is a symlink", async () => {
     const { path, root } = createPlace();
     const onReached = vi.fn();
