@@ -13,8 +13,8 @@ type WaitingSandbox = {
   readonly workspacePath: string;
 };
 
-/** A turn, perhaps on a copy, with the covers that its sandbox has over that. */
-type CopyTurn = {
+/** The mounts of a turn, perhaps on a copy, with the covers over that. */
+type Mounting = {
   readonly copyCovers?: readonly Pick<CopyCover, "path">[] | undefined;
   readonly options: Pick<StartOptions, "access">;
 };
@@ -24,7 +24,7 @@ export type HeldCopy = {
   /** Notes that the copy is as a fill made it, or is about to be something else. */
   readonly setFilled: (isFilled: boolean) => void;
   /** Opens the copy in the sandbox of a turn that may change it, to read it once that has ended */
-  readonly hold: (sandbox: WaitingSandbox, turn: CopyTurn) => Promise<void>;
+  readonly hold: (sandbox: WaitingSandbox, mounting: Mounting) => Promise<void>;
   /** Reads what is held, once its sandbox has ended, and lets it go. Resolves to `undefined` if the whole copy has to be read in another way */
   readonly read: (reading: HeldReading) => Promise<AsyncGenerator<FoundEntry> | undefined>;
   readonly letGo: () => Promise<void>;

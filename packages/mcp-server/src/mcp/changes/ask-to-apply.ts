@@ -12,7 +12,8 @@ export type AskToApplyOptions = {
   readonly ask: AskPerson | undefined;
   /** The directory as it is now */
   readonly review: ChangesReview | undefined;
-  readonly onConflict: OnConflict;
+  /** The choice of the call, by `onConflict` */
+  readonly inConflict: OnConflict;
 };
 
 const IN_CONFLICT: Readonly<Record<OnConflict, string>> = {
@@ -49,7 +50,7 @@ function refused(why: string, id: string): BudgieError {
 /** Returns a question of bounded size. The agent chose the paths, so each is on a line of its own. */
 function formatQuestion(
   { agent, directory, set }: StoredSet,
-  { onConflict, review }: Pick<AskToApplyOptions, "onConflict" | "review">,
+  { inConflict, review }: Pick<AskToApplyOptions, "inConflict" | "review">,
 ): string {
   // Those that run by themselves come first, since the agent chose the number of the others.
   const changes = set.changes.toSorted((one, other) => Number(isRun(other)) - Number(isRun(one)));
@@ -66,7 +67,7 @@ function formatQuestion(
       : [`Nothing can be applied: ${truncateText(review.problem, LONGEST_PROBLEM)}`]),
     ...(conflicts === 0
       ? []
-      : [`In conflict with the directory as it is now: ${conflicts}, ${IN_CONFLICT[onConflict]}.`]),
+      : [`In conflict with the directory as it is now: ${conflicts}, ${IN_CONFLICT[inConflict]}.`]),
     ...(overlaps === 0 ? [] : [`Other change sets that change some of the same paths: ${overlaps}.`]),
     ...changes.slice(0, MOST_PATHS).map((change) => `- ${findVerb(change)}: ${formatPath(change)}`),
     ...(more > 0 ? [`- and ${more} more`] : []),

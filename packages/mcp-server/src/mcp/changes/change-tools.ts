@@ -84,7 +84,7 @@ export function createChangeTools(options: ChangesOptions): ClientTools {
       ]);
       // One that waits by the time of the apply would be applied without a question.
       if (!isWaiting(stored)) throw notOpen(stored);
-      await askToApply(stored, { ask, onConflict, review: await review(stored, own) });
+      await askToApply(stored, { ask, inConflict: onConflict, review: await review(stored, own) });
     }
     const { applyChanges } = await import("@budgie/copies/apply");
     const { toAppliedResult } = await load();
