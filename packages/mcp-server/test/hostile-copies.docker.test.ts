@@ -54,7 +54,7 @@ describe("a hostile agent", () => {
     expect(existsSync(join(copied.directory, "ran"))).toBe(false);
   });
 
-  it("with a sparse file of terabytes ends its own turn alone", async () => {
+  it("with a sparse file of terabytes holds nobody up, and the set names it as one that cannot be applied", async () => {
     await using user = await createBudgieUser();
     const { directory } = makeDirectories(user, "sparse");
     const { ask } = await user.start({ sandbox: true, args: ["--workspace", "copy"] });
@@ -62,8 +62,7 @@ describe("a hostile agent", () => {
 
     const sparse = await ask("shell-worker", { directory, prompt: "[[run: truncate -s 5T huge; echo made]]" });
 
-    expect(sparse).toMatchObject({ isError: true, structuredContent: { code: "SESSION_UNUSABLE" } });
-    expect(toText(sparse)).toContain('more than budgie reads, at "huge"');
+    expect(sparse.structuredContent).toMatchObject({ copy: { changes: { notApplicable: ["huge"] } } });
     expect((await other).isError).not.toBe(true);
     expect(toText(await ask("code-reviewer", { directory, prompt: "Hello again" }))).toContain("Hello again");
   });
