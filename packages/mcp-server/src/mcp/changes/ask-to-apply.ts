@@ -55,23 +55,24 @@ function formatQuestion(
   // Those that run by themselves come first, since the agent chose the number of the others.
   const changes = set.changes.toSorted((one, other) => Number(isRun(other)) - Number(isRun(one)));
   const runs = changes.filter(isRun).length;
-  const conflicts = review?.conflicts.count ?? 0;
-  const overlaps = review?.overlaps.length ?? 0;
   const more = changes.length - MOST_PATHS;
   return [
     `Apply the changes of the agent ${formatName(agent)} to ${formatName(directory)}?`,
     `${formatCounts(countChanges(set))}.`,
     ...(runs === 0 ? [] : [`Builds or editors run ${runs} of them.`]),
-    ...(review?.problem === undefined
-      ? []
-      : [`Nothing can be applied: ${truncateText(review.problem, LONGEST_PROBLEM)}`]),
-    ...(conflicts === 0
-      ? []
-      : [`In conflict with the directory as it is now: ${conflicts}, ${IN_CONFLICT[inConflict]}.`]),
-    ...(overlaps === 0 ? [] : [`Other change sets that change some of the same paths: ${overlaps}.`]),
+    ...(review === undefined ? [] : formatReview(review, inConflict)),
     ...changes.slice(0, MOST_PATHS).map((change) => `- ${findVerb(change)}: ${formatPath(change)}`),
     ...(more > 0 ? [`- and ${more} more`] : []),
   ].join("\n");
+}
+
+function formatReview({ conflicts, overlaps, problem }: ChangesReview, inConflict: OnConflict): readonly string[] {
+  const ofConflicts = `In conflict with the directory as it is now: ${conflicts.count}, ${IN_CONFLICT[inConflict]}.`;
+  return [
+    ...(problem === undefined ? [] : [`Nothing can be applied: ${truncateText(problem, LONGEST_PROBLEM)}`]),
+    ...(conflicts.count === 0 ? [] : [ofConflicts]),
+    ...(overlaps.length === 0 ? [] : [`Other change sets that change some of the same paths: ${overlaps.length}.`]),
+  ];
 }
 
 function isRun({ guard }: Change): boolean {
