@@ -24,7 +24,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     async inject({ call, docker, kill, user }) {
       await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "turn" });
       const { told } = call();
-      await created.seen;
+      await Promise.race([created.seen, told]);
       await kill();
       expect((await told).end).toBe("cut off");
     },
@@ -35,7 +35,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     async inject({ call, docker, kill, user }) {
       await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "session" });
       const { told } = call();
-      await created.seen;
+      await Promise.race([created.seen, told]);
       await kill();
       expect((await told).end).toBe("cut off");
     },
@@ -47,19 +47,19 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     async inject({ call, docker, kill, user }) {
       await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "copy" });
       const { told } = call();
-      await created.seen;
+      await Promise.race([created.seen, told]);
       await kill();
       expect((await told).end).toBe("cut off");
     },
   },
   {
-    name: "budgie is killed while it collects the changes of a copy",
+    name: "budgie is killed when the agent on a copy has ended, before its changes are collected",
     on: "engine",
     args: ["--workspace", "copy"],
     async inject({ call, docker, kill, user }) {
-      await using read = await onEngineEvent(docker, { home: user.host.home, event: "archive-path", role: "copy" });
+      await using ended = await onEngineEvent(docker, { home: user.host.home, event: "die", role: "turn" });
       const { told } = call();
-      await read.seen;
+      await Promise.race([ended.seen, told]);
       await kill();
       expect((await told).end).toBe("cut off");
     },
@@ -132,7 +132,7 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
       await using created = await onEngineEvent(docker, { home: user.host.home, event: "create", role: "turn" });
       const cancelling = new AbortController();
       const { told } = call({ signal: cancelling.signal });
-      await created.seen;
+      await Promise.race([created.seen, told]);
       cancelling.abort();
       expect((await told).end).toBe("cut off");
     },
