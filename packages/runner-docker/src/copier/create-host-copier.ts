@@ -25,7 +25,7 @@ export function createHostCopier(place: HostPlace): ArchiveCopier {
       const folder = await openFolder("fill");
       if (folder === undefined) return archive.unpack(entries, signal);
       try {
-        // What is there already is not the new volume.
+        // A volume that is there already is not the new one.
         if ((await readdir(descriptorPath(folder))).length > 0) return await archive.unpack(entries, signal);
         return await fillFolder(folder, entries, { user: place.user, signal: withinFillLimit(signal) });
       } finally {

@@ -18,7 +18,7 @@ export type Outbox = {
 /** The bytes above which no data is added. At 50 ms to and fro that is 40 MiB/s. */
 export const ROOM_BYTES = 2 * 1024 * 1024;
 
-// What streams open, end and reset fits in here besides the data, unless the other end opens and resets without an end.
+// Frames that open, end and reset streams fit in here besides the data, unless the other end opens and resets without an end.
 const MOST_BYTES = 2 * ROOM_BYTES;
 
 /** Creates an empty outbox. */

@@ -90,7 +90,7 @@ export function createWireStream(opening: Opening, outlet: Outlet): StreamPort {
     if (isReset) return;
     isReset = true;
     sendLast("reset", NOTHING);
-    // What ended before is whole, and may be read.
+    // Input that ended before is whole, and may be read.
     if (!hasGotLast) input.destroy(error ?? resetError());
     output.destroy(error ?? resetError());
   }

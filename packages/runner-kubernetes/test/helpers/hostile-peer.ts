@@ -27,7 +27,7 @@ export function createHostilePeer(onStream: (stream: WireStream) => void = () =>
     write: (_chunk, _encoding, done) => done(),
   });
   wire.attach(connection);
-  // What a test says is read at once, unless budgie's end has stopped reading.
+  // A test's words are read at once, unless budgie's end has stopped reading.
   const say = (bytes: Buffer): void => {
     if (connection.destroyed) return;
     if (connection.isPaused()) connection.push(bytes);

@@ -13,7 +13,7 @@ it("a connection that is replaced before it breaks loses and repeats nothing", a
   const pieces: Buffer[] = [];
   opened[0]?.input.on("data", (piece: Buffer) => {
     pieces.push(piece);
-    // What is on its way is dropped.
+    // Bytes on their way are dropped.
     if (pieces.length < 12) connect();
   });
   for (let at = 0; at < sent.length; at += 10_000) output.write(sent.subarray(at, at + 10_000));

@@ -52,7 +52,7 @@ function formatQuestion(
   { agent, directory, set }: StoredSet,
   { inConflict, review }: Pick<AskToApplyOptions, "inConflict" | "review">,
 ): string {
-  // Those that run by themselves come first, since the agent chose the number of the others.
+  // Changes that run by themselves come first, since the agent chose the number of the others.
   const changes = set.changes.toSorted((one, other) => Number(isRun(other)) - Number(isRun(one)));
   const runs = changes.filter(isRun).length;
   const more = changes.length - MOST_PATHS;
