@@ -1,12 +1,14 @@
 import { BudgieError } from "@budgie/core";
 import type { FilledEntry, WorkspaceCopy } from "@budgie/core/copies";
-import type { CopyReport, NamedPaths } from "@budgie/core/errors";
+import type { CopyReport } from "@budgie/core/errors";
 import type { CopyTurn } from "@budgie/core/turn";
 import { forEachOf } from "@budgie/core/walk";
 import { escapeUnseen } from "../diffs/escape-bytes.ts";
+import { namePaths } from "../diffs/name-paths.ts";
 import { openHostFolder, type HostFolder } from "../host/host-folder.ts";
 import { readHostEntry, type HostEntry } from "../host/read-host-entry.ts";
 import type { ObjectStore } from "../objects/object-store.ts";
+import { compareByBytes } from "../selection/entry-sink.ts";
 import type { Selection } from "../selection/selection.ts";
 import type { Change, ChangeSet, Side } from "../sets/change-set.ts";
 import type { ChangeSets } from "../sets/change-sets.ts";
@@ -60,8 +62,8 @@ export async function refreshCopy(
   const { settled } = judged;
   const manifest = rebase({ old, taken: sent.manifest.entries, folders: plan.folders, changes, settled });
   const refreshed = {
-    taken: toNamed(listTaken(old, manifest, changes)),
-    kept: toNamed([...judged.conflicts, ...plan.crowdedOut]),
+    taken: namePaths(listTaken(old, manifest, changes)),
+    kept: namePaths([...judged.conflicts, ...plan.crowdedOut]),
   };
   return { ...sent, manifest, selection: { ...selection, entries: taken.entries }, startedMs, refreshed };
 }
@@ -134,19 +136,15 @@ type Own = { readonly path: string; readonly after?: Side | undefined };
 
 /** Passes entries on in their order, with the agent's between them. */
 async function* joinOwn(entries: AsyncIterable<FilledEntry>, changes: readonly Own[], objects: ObjectStore) {
-  const own = changes.toSorted((a, b) => comparePaths(a.path, b.path));
+  const own = changes.toSorted((a, b) => compareByBytes(a.path, b.path));
   let next = 0;
   for await (const filled of entries) {
-    while (next < own.length && comparePaths(own[next]?.path ?? "", filled.entry.path) < 0) {
+    while (next < own.length && compareByBytes(own[next]?.path ?? "", filled.entry.path) < 0) {
       yield* toFilled(own[next++], objects);
     }
     yield filled;
   }
   while (next < own.length) yield* toFilled(own[next++], objects);
-}
-
-function comparePaths(one: string, other: string): number {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
 async function* toFilled(own: Own | undefined, objects: ObjectStore): AsyncGenerator<FilledEntry> {
@@ -158,12 +156,6 @@ async function* toFilled(own: Own | undefined, objects: ObjectStore): AsyncGener
     const content = await readOwn(path, after.digest, objects);
     yield { entry: { path, kind: "file", mode: after.executable ? 0o755 : 0o644, size: content.length }, content };
   }
-}
-
-const MOST_NAMED = 20;
-
-function toNamed(paths: readonly string[]): NamedPaths {
-  return { count: paths.length, paths: paths.slice(0, MOST_NAMED).map(escapeUnseen) };
 }
 
 function unkeptError(set: ChangeSet): BudgieError {

@@ -4,6 +4,7 @@ import { listChanges, withDirectory } from "../apply/apply-changes.ts";
 import { planApply } from "../apply/plan-apply.ts";
 import type { Base } from "../copying/base-files.ts";
 import { escapeUnseen } from "../diffs/escape-bytes.ts";
+import { MOST_NAMED, namePaths } from "../diffs/name-paths.ts";
 import type { ChangeSets, StoredSet } from "../sets/change-sets.ts";
 import { findDrift } from "./find-drift.ts";
 import { findOverlaps } from "./find-overlaps.ts";
@@ -16,8 +17,6 @@ export type ReviewOptions = {
   readonly others?: readonly StoredSet[] | undefined;
 };
 
-const MOST_NAMED = 20;
-
 /** Compares a set that waits with its directory as it is now. Writes nothing. */
 export async function reviewSet(stored: StoredSet, { base, others, sets }: ReviewOptions): Promise<ChangesReview> {
   const overlaps = findOverlaps(stored, others ?? (await sets.listOpen(stored.root))).slice(0, MOST_NAMED);
@@ -25,10 +24,11 @@ export async function reviewSet(stored: StoredSet, { base, others, sets }: Revie
     return await withDirectory(stored, sets, async (host) => {
       const { conflicts } = await planApply(host, listChanges(stored), { withGuarded: true });
       const own = conflicts.map(({ path }) => path);
-      if (base === undefined) return { conflicts: toNamed(own), drift: { ...toNamed(own), isWhole: false }, overlaps };
+      if (base === undefined)
+        return { conflicts: namePaths(own), drift: { ...namePaths(own), isWhole: false }, overlaps };
       const manifest = await sets.advance(stored.sessionId, base.manifest, base.startedMs);
       const { isWhole, paths } = await findDrift(host, { ...base, manifest });
-      return { conflicts: toNamed(own), drift: { ...toNamed(paths), isWhole }, overlaps };
+      return { conflicts: namePaths(own), drift: { ...namePaths(paths), isWhole }, overlaps };
     });
   } catch (error) {
     if (!(error instanceof BudgieError)) throw error;
@@ -37,7 +37,3 @@ export async function reviewSet(stored: StoredSet, { base, others, sets }: Revie
 }
 
 const NONE: NamedPaths = { count: 0, paths: [] };
-
-function toNamed(paths: readonly string[]): NamedPaths {
-  return { count: paths.length, paths: paths.slice(0, MOST_NAMED).map(escapeUnseen) };
-}

@@ -135,7 +135,7 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
     held.sessions.add(holder.session);
     const old = chooseOldBases([...made.values()]);
     for (const one of old) forget(one);
-    // Those that stay are garbage of this process.
+    // Bases that stay are garbage of this process.
     await Promise.allSettled(old.map(({ name }) => remove(name)));
     return held.folder;
   }
