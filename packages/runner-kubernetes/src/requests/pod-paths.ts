@@ -1,0 +1,21 @@
+/** Folders and names of a Pod, as its containers have them. */
+export const POD = {
+  /** The container of the user's image, in which `hold` runs agents */
+  agent: "agent",
+  /** The container of budgie's image, which runs the program of the room `sidecar` */
+  sidecar: "budgie",
+  /** The folder of `hold`, its profile and its socket, read-only in the agent's container */
+  programs: "/budgie",
+  /** Volume of the workspace's copy; the agent has its folder `tree` at its workspace path */
+  work: "/work",
+  /** Volume of `/tmp` and `/dev/shm`, in memory; the agent has its folders `tmp` and `shm` there */
+  scratch: "/scratch",
+  /** The sidecar's own folder, with the socket of bridges */
+  private: "/private",
+} as const;
+
+/** The command of a bridge, which passes its stdin and stdout to the sidecar's socket. */
+export const BRIDGE = ["/opt/budgie/hold", "bridge", `${POD.private}/wire`] as const;
+
+/** The socket to which `hold` connects once. */
+export const HOLD_SOCKET = `${POD.programs}/hold.sock`;

@@ -1,0 +1,28 @@
+/**
+ * The opening of a stream of budgie's. All answers end with a last value: `{ok: true, ...}`, or `{error: {code, message}}` of a `BudgieError`.
+ *
+ * | purpose | input of the Pod | answer |
+ * |---|---|---|
+ * | `turn` | a `TurnOrder` of `orderBytes`, then stdin | stdout; last a `TurnEnd`. The Pod opens `{purpose: "stderr"}` when the process runs |
+ * | `control`, `ask: "hello"` | none | last `{ok, landlock, ports: [first, last]}`: the ABI of Landlock, 0 for none, and the ephemeral ports |
+ * | `control`, `ask: "stop"`, `signal: "TERM"` or `"KILL"` | none | last `{ok}` once all processes have the signal |
+ * | `control`, `ask: "kinds"` | JSON: paths below the copy | JSON: `folder`, `file`, `link`, `other` or null for each |
+ * | `control`, `ask: "hide"` | JSON: `{path, content?}[]` below the copy | last `{ok}`: they are away until the turn has ended, with `content` in their place |
+ * | `control`, `ask: "usage"` | none | last `{ok, homeBytes}` |
+ * | `file`, `act: "fill"`, `volume` | records that fill it from nothing | last `{ok}` |
+ * | `file`, `act: "pack"`, `volume` | none | records |
+ * | `file`, `act: "write"`, `volume: "home"` | records that replace files and links, and make missing folders | last `{ok}` |
+ * | `file`, `act: "read"`, `path`, `mostBytes` | none | the first bytes of a regular file of the home; last `{ok}`, or `{ok, kind}` for anything else |
+ *
+ * Records are those of the copier (`forwarder/copier.c`).
+ */
+export type PodRequest =
+  | { readonly purpose: "turn"; readonly orderBytes: number }
+  | { readonly purpose: "control"; readonly ask: "hello" | "kinds" | "hide" | "usage" }
+  | { readonly purpose: "control"; readonly ask: "stop"; readonly signal: "TERM" | "KILL" }
+  | { readonly purpose: "file"; readonly act: "fill" | "pack"; readonly volume: Volume }
+  | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" }
+  | { readonly purpose: "file"; readonly act: "read"; readonly path: string; readonly mostBytes: number };
+
+/** A volume of a Pod that budgie fills and reads: the session's home, or the copy of its workspace. */
+export type Volume = "home" | "work";
