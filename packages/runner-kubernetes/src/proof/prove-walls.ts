@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { BudgieError, formatOption } from "@budgie/core";
+import { judgeWalls, type Breach, type Target, type Wall } from "./judge-walls.ts";
+import { parseProbeReport, type ProbeReport } from "./probe-report.ts";
+
+/** The Pod to prove, and what is known of its cluster. */
+export type Proving = {
+  readonly targets: readonly Target[];
+  /** Runs `hold probe` with targets, as a process of `hold`, and resolves to what it prints. Rejects after a limit of its own */
+  readonly probe: (targets: readonly string[], jail: "jailed" | "free") => Promise<string>;
+  /** The attempts of a Pod that the policy leaves alone; `undefined` if there is none */
+  readonly control: ProbeReport | undefined;
+  /** Walls that the user does without */
+  readonly accepted: readonly Wall[];
+  /** Time between two rounds after a breach; default 1 s */
+  readonly pauseMs?: number | undefined;
+};
+
+/** The address to which the jail lets a process connect: if that fails, the probe itself does not work. */
+const OWN = "tcp:127.0.0.1:3128";
+const ENOUGH_ROUNDS = 2;
+// Some clusters enforce a policy only 20 s after a Pod's start.
+const MOST_BREACHED = 25;
+const PAUSE_MS = 1000;
+
+/**
+ * Resolves to the walls that the Pod lacks and the user accepted, once every other has held in two rounds of attempts after each other. Rejects
+ * with `RUNNER_UNAVAILABLE` if one did not in 25 rounds, or if both are missing: then nothing confines the agent.
+ */
+export async function proveWalls(proving: Proving): Promise<readonly Breach[]> {
+  const { accepted, control, pauseMs = PAUSE_MS, targets } = proving;
+  let held = 0;
+  for (let breached = 0; ;) {
+    const [jailed, free] = await Promise.all([attempt(proving, "jailed"), attempt(proving, "free")]);
+    const breaches = judgeWalls(targets, { jailed, free, control });
+    const isEnough =
+      new Set(breaches.map(({ wall }) => wall)).size < 2 && breaches.every(({ wall }) => accepted.includes(wall));
+    held = isEnough ? held + 1 : 0;
+    if (held === ENOUGH_ROUNDS) return breaches;
+    if (isEnough) continue;
+    if (++breached === MOST_BREACHED) throw openError(breaches);
+    await sleep(pauseMs);
+  }
+}
+
+async function attempt({ probe, targets }: Proving, jail: "jailed" | "free"): Promise<ProbeReport> {
+  const asked = [OWN, ...targets.map(({ at }) => at)];
+  const report = parseProbeReport(await probe(asked, jail), asked);
+  if (report.get(OWN) !== "connected") throw deafError();
+  return report;
+}
+
+function openError(breaches: readonly Breach[]): BudgieError {
+  const walls = [...new Set(breaches.map(({ wall }) => wall))];
+  const advice =
+    walls.length === 2
+      ? "Nothing else confines an agent there, so no agent was started. Apply a policy that denies everything, on nodes with Linux 6.7 or later."
+      : `No agent was started. Mend that, or accept it with ${formatOption("acceptWeaker")} ${walls.join()}.`;
+  return new BudgieError("RUNNER_UNAVAILABLE", `In the Pod, ${breaches.map(({ text }) => text).join("; ")}. ${advice}`);
+}
+
+function deafError(): BudgieError {
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The probe of the Pod's network could not reach its own sidecar (${OWN}), so its other attempts show nothing. Try again.`,
+  );
+}

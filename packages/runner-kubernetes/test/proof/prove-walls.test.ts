@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import type { Target, Wall } from "../../src/proof/judge-walls.ts";
+import type { Outcome, ProbeReport } from "../../src/proof/probe-report.ts";
+import { proveWalls } from "../../src/proof/prove-walls.ts";
+
+const OWN = "tcp:127.0.0.1:3128";
+const API: Target = { at: "tcp:10.0.0.1:443", name: "the API server" };
+const NODE: Target = { at: "tcp:10.1.0.2:10250", name: "the node's kubelet", isOwnNode: true };
+const DNS: Target = { at: "udp:10.0.0.10:53", name: "the cluster's DNS" };
+
+type Round = Readonly<Record<"jailed" | "free", Outcome>>;
+
+const BOTH: Round = { jailed: "denied", free: "timeout" };
+
+/** A Pod whose attempts at all targets come to this, each round the next and then the last again. */
+function createPod(rounds: readonly Round[], own: Outcome = "connected") {
+  let asked = 0;
+  return {
+    rounds: () => asked / 2,
+    async probe(targets: readonly string[], jail: "jailed" | "free"): Promise<string> {
+      const round = rounds[Math.min(Math.floor(asked++ / 2), rounds.length - 1)] ?? BOTH;
+      return targets.map((at) => `${at} ${at === OWN ? own : round[jail]}\n`).join("");
+    },
+  };
+}
+
+type Given = {
+  readonly targets?: readonly Target[];
+  readonly control?: ProbeReport;
+  readonly accepted?: readonly Wall[];
+};
+
+function prove(
+  { probe }: Pick<ReturnType<typeof createPod>, "probe">,
+  { accepted = [], control, targets = [API] }: Given = {},
+) {
+  return proveWalls({ accepted, control, pauseMs: 0, probe, targets });
+}
+
+describe("the walls of a Pod", () => {
+  it("are proven by two rounds after each other", async () => {
+    const pod = createPod([BOTH]);
+
+    expect(await prove(pod)).toEqual([]);
+    expect(pod.rounds()).toBe(2);
+  });
+
+  it("are proven once a policy that came late has held twice", async () => {
+    const open: Round = { jailed: "denied", free: "connected" };
+    const pod = createPod([open, BOTH, open, BOTH]);
+
+    expect(await prove(pod)).toEqual([]);
+    expect(pod.rounds()).toBe(5);
+  });
+
+  it.each<[Wall, Round]>([
+    ["policy", { jailed: "denied", free: "connected" }],
+    ["policy", { jailed: "denied", free: "refused" }],
+    // No policy denies a process its own call, so this is another protection, of which nothing is known.
+    ["policy", { jailed: "denied", free: "denied" }],
+    ["jail", { jailed: "connected", free: "timeout" }],
+    ["jail", { jailed: "refused", free: "timeout" }],
+    ["jail", { jailed: "timeout", free: "timeout" }],
+    ["jail", { jailed: "unreachable", free: "timeout" }],
+  ])("lack the %s with %j, which only a user who accepts that may do without", async (wall, round) => {
+    const pod = createPod([round]);
+
+    await expect(prove(pod)).rejects.toMatchObject({
+      code: "RUNNER_UNAVAILABLE",
+      message: expect.stringMatching(
+        new RegExp(`API server \\(tcp:10\\.0\\.0\\.1:443\\).*accept it with .* ${wall}\\.$`),
+      ),
+    });
+    expect((await prove(pod, { accepted: [wall] })).map((breach) => breach.wall)).toEqual([wall]);
+    await expect(prove(pod, { accepted: [wall === "jail" ? "policy" : "jail"] })).rejects.toThrow();
+  });
+
+  it("cannot both be missing, whatever is accepted", async () => {
+    const pod = createPod([{ jailed: "connected", free: "connected" }]);
+
+    await expect(prove(pod, { accepted: ["jail", "policy"] })).rejects.toMatchObject({
+      message: expect.stringContaining("Nothing else confines an agent there"),
+    });
+  });
+
+  it("hold where a policy refuses what it let a Pod connect to that it leaves alone", async () => {
+    const pod = createPod([{ jailed: "denied", free: "refused" }]);
+
+    expect(await prove(pod, { control: new Map([[API.at, "connected"]]) })).toEqual([]);
+    await expect(prove(pod, { control: new Map([[API.at, "refused"]]) })).rejects.toThrow();
+  });
+
+  it("need not keep a process without the jail from its own node, nor a datagram from being sent", async () => {
+    const targets = [NODE, DNS];
+
+    expect(await prove(createPod([{ jailed: "denied", free: "connected" }]), { targets })).toEqual([]);
+    await expect(prove(createPod([{ jailed: "connected", free: "timeout" }]), { targets })).rejects.toThrow(
+      /kubelet.*DNS/,
+    );
+  });
+
+  it("are not proven by a probe that cannot reach its own sidecar", async () => {
+    await expect(prove(createPod([BOTH], "denied"))).rejects.toThrow("its other attempts show nothing");
+  });
+
+  it.each([
+    ["nothing", () => ""],
+    ["one target less", (all: string) => all.split("\n").slice(1).join("\n")],
+    ["one target twice", (all: string) => `${all}${API.at} denied\n`],
+    ["a target that nobody asked for", (all: string) => all.replace(API.at, "tcp:1.2.3.4:5")],
+    ["another word", (all: string) => all.replaceAll("denied", "blocked")],
+    ["more than a line can have", (all: string) => `${all}${"\n".repeat(10_000)}`],
+  ])("are not proven by a probe that prints %s", async (_what, change) => {
+    const { probe } = createPod([BOTH]);
+    const lying = { probe: async (...asked: Parameters<typeof probe>) => change(await probe(...asked)) };
+
+    await expect(prove(lying)).rejects.toThrow("did not report on each of its targets");
+  });
+});
