@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 
-/** What an attempt to reach a target came to, in the words of `hold probe`. */
+/** The outcome of an attempt to reach a target, in the words of `hold probe`. */
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** The outcomes of `hold probe` by target, such as `tcp:10.0.0.1:443`. */

@@ -12,7 +12,7 @@ type Round = Readonly<Record<"jailed" | "free", Outcome>>;
 
 const BOTH: Round = { jailed: "denied", free: "timeout" };
 
-/** A Pod whose attempts at all targets come to this, each round the next and then the last again. */
+/** Creates a Pod whose attempts at all targets come to this, each round the next and then the last again. */
 function createPod(rounds: readonly Round[], own: Outcome = "connected") {
   let asked = 0;
   return {
