@@ -1,0 +1,135 @@
+/*
+ * hold probe WORD...: a word is tcp:ADDRESS:PORT or udp:ADDRESS:PORT, an address of IPv6 in brackets, or `end` for the
+ * container's termination file. It tries all at once for two seconds, and prints a line for each: the word, and
+ * connected (for UDP: it answered), refused, denied (by the jail), unreachable or timeout; writable, denied or missing.
+ */
+
+enum { MOST_PROBES = 64, PROBE_SECONDS = 2 };
+
+union address {
+  sa_family_t family;
+  struct sockaddr_in four;
+  struct sockaddr_in6 six;
+};
+
+/* A question for the root's servers, since a server of names answers nothing else. */
+static const unsigned char question[] = {0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1};
+
+static const char *result_of(long error) {
+  if (error == 0) return "connected";
+  if (error == EACCES || error == EPERM) return "denied";
+  if (error == ECONNREFUSED) return "refused";
+  return error == ETIMEDOUT ? "timeout" : "unreachable";
+}
+
+/* Reads groups of hexadecimal digits up to a bracket. Two colons stand for the groups that are left out. */
+static const char *read_six(const char *text, unsigned char bytes[16]) {
+  unsigned count = 0, gap = 8, groups[8];
+  while (*text != 0 && *text != ']') {
+    if (text[0] == ':' && text[1] == ':') gap = count, text += 2;
+    else if (*text == ':') text++;
+    else {
+      unsigned value = 0;
+      if (count == 8) die("hold: not an address\n");
+      for (; *text != 0 && *text != ':' && *text != ']'; text++) {
+        char digit = *text | 0x20;
+        int is_letter = digit >= 'a' && digit <= 'f';
+        if (!is_letter && (*text < '0' || *text > '9')) die("hold: not an address\n");
+        value = value << 4 | (is_letter ? digit - 'a' + 10 : *text - '0');
+      }
+      groups[count++] = value;
+    }
+  }
+  if (gap == 8 && count < 8) die("hold: not an address\n");
+  for (unsigned i = 0; i < count; i++) {
+    unsigned at = i < gap ? i : i + 8 - count;
+    bytes[2 * at] = groups[i] >> 8;
+    bytes[2 * at + 1] = groups[i];
+  }
+  return *text == ']' ? text + 1 : text;
+}
+
+static union address read_address(const char *text) {
+  union address it = {0};
+  if (*text == '[') {
+    it.six.sin6_family = AF_INET6;
+    text = read_six(text + 1, it.six.sin6_addr.s6_addr);
+  } else {
+    uint32_t bytes = 0;
+    it.four.sin_family = AF_INET;
+    for (int i = 0; i < 4; i++) {
+      bytes = bytes << 8 | read_digits(&text);
+      if (i < 3 && *text++ != '.') die("hold: not an address\n");
+    }
+    it.four.sin_addr.s_addr = __builtin_bswap32(bytes);
+  }
+  if (*text++ != ':') die("hold: not an address and a port\n");
+  /* Both layouts have the port at the same place. */
+  it.four.sin_port = __builtin_bswap16(read_digits(&text));
+  return it;
+}
+
+/* Begins to connect. Returns the file to wait for, or -1 with the result. */
+static int try_address(const char *word, const char **result) {
+  int is_udp = starts_with(word, "udp:");
+  if (!is_udp && !starts_with(word, "tcp:")) die("hold: not tcp:ADDRESS:PORT or udp:ADDRESS:PORT\n");
+  union address to = read_address(word + 4);
+  int type = (is_udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC;
+  long file = CALL3(socket, to.family, type, 0), failed = file;
+  if (file >= 0) failed = CALL3(connect, file, &to, to.family == AF_INET ? sizeof to.four : sizeof to.six);
+  if (failed == 0 && is_udp) failed = CALL6(sendto, file, question, sizeof question, MSG_NOSIGNAL, 0, 0);
+  if (failed >= 0 && is_udp) return file;
+  if (failed == -EINPROGRESS) return file;
+  *result = result_of(-failed);
+  return -1;
+}
+
+/* A datagram has no end of its connection, but an answer. */
+static const char *read_result(int file, int is_udp) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  unsigned char byte;
+  CALL5(getsockopt, file, SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error == 0 && is_udp) {
+    long got = CALL6(recvfrom, file, &byte, 1, 0, 0, 0);
+    error = got < 0 ? -got : 0;
+  }
+  return result_of(error);
+}
+
+static const char *try_end(void) {
+  long file = CALL4(openat, AT_FDCWD, "/budgie-end", O_WRONLY | O_CLOEXEC, 0);
+  if (file >= 0) return "writable";
+  return file == -ENOENT ? "missing" : "denied";
+}
+
+__attribute__((noreturn)) static void probe(int count, const char *const *words) {
+  struct pollfd waits[MOST_PROBES];
+  const char *results[MOST_PROBES];
+  struct timespec limit = {.tv_sec = PROBE_SECONDS};
+  int left = 0;
+  if (count > MOST_PROBES) die("hold: too many probes\n");
+  for (int i = 0; i < count; i++) {
+    int is_udp = starts_with(words[i], "udp:"), is_end = is_same(words[i], "end");
+    results[i] = is_end ? try_end() : "timeout";
+    waits[i] = (struct pollfd){.fd = is_end ? -1 : try_address(words[i], &results[i]), .events = is_udp ? POLLIN : POLLOUT};
+    left += waits[i].fd >= 0;
+  }
+  /* The kernel puts what is left of the time into `limit`. */
+  while (left > 0 && CALL5(ppoll, waits, count, &limit, 0, 0) > 0) {
+    for (int i = 0; i < count; i++) {
+      if (waits[i].fd < 0 || waits[i].revents == 0) continue;
+      results[i] = read_result(waits[i].fd, starts_with(words[i], "udp:"));
+      waits[i].fd = -1;
+      left--;
+    }
+  }
+  for (int i = 0; i < count; i++) {
+    say(1, words[i]);
+    say(1, " ");
+    say(1, results[i]);
+    say(1, "\n");
+  }
+  CALL3(exit_group, 0, 0, 0);
+  __builtin_unreachable();
+}

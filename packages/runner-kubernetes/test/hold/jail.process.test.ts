@@ -1,0 +1,155 @@
+import { once } from "node:events";
+import { mkdtempSync, chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createHoldPlace, HOLD, HOLD_LACK, type HoldPlace } from "./hold-place.ts";
+
+const NUMBERS = process.arch === "arm64" ? { socket: 198, ptrace: 117 } : { socket: 41, ptrace: 101 };
+
+/** Makes a system call in a process of `hold`, and returns 0 or the error's number. */
+async function call(place: HoldPlace, ports: readonly number[] | undefined, script: string): Promise<number> {
+  const { stdout, stderr, signal } = await place.run({
+    argv: ["perl", "-MSocket", "-e", `${script} or do { print $! + 0; exit }; print 0`],
+    ...(ports && { ports }),
+  });
+  return signal === 0 && stderr.length === 0 ? Number(`${stdout}`) : NaN;
+}
+
+const socket = (...args: readonly number[]): string => `syscall(${NUMBERS.socket}, ${args.join(", ")}) >= 0`;
+const listening = async (port: number): Promise<{ readonly port: number } & Disposable> => {
+  const server = createServer((peer) => peer.destroy()).listen(port, "127.0.0.1");
+  await once(server, "listening");
+  return { port: (server.address() as AddressInfo).port, [Symbol.dispose]: () => void server.close() };
+};
+const connect = (port: number): string =>
+  `(socket(my $s, 2, 1, 0) && connect($s, pack_sockaddr_in(${port}, inet_aton("127.0.0.1"))))`;
+const [EPERM, EACCES, ECONNREFUSED, EPROTONOSUPPORT] = [1, 13, 111, 93];
+
+// A port that nobody listens on, below the ephemeral ones of every machine.
+const LOW = 947;
+
+describe.skipIf(HOLD_LACK !== undefined)(`the jail (${HOLD_LACK ?? "on this machine"})`, () => {
+  it("tells the ABI of Landlock, and the ephemeral ports", async () => {
+    await using place = await createHoldPlace();
+
+    const range = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8").trim().split(/\s+/).map(Number);
+    expect(place.hello.slice(1)).toEqual(range);
+    expect(place.hello[0]).toBeGreaterThanOrEqual(0);
+  });
+
+  it("lets processes connect to the order's ports and ephemeral ones, on a kernel whose Landlock knows ports", async (test) => {
+    await using place = await createHoldPlace();
+    test.skip((place.hello[0] ?? 0) < 4, "Landlock of this kernel knows no ports");
+    using low = await listening(LOW);
+    using high = await listening(0);
+
+    expect(await call(place, [3128], connect(low.port))).toBe(EACCES);
+    expect(await call(place, [3128], connect(high.port))).toBe(0);
+    expect(await call(place, [3128], connect(3128))).toBe(ECONNREFUSED);
+    // Other ports need other rules.
+    expect(await call(place, [low.port], connect(low.port))).toBe(0);
+    expect(await call(place, [], connect(low.port))).toBe(EACCES);
+    expect(await call(place, undefined, connect(low.port))).toBe(0);
+  });
+
+  it("leaves UNIX sockets, route netlink and TCP", async () => {
+    await using place = await createHoldPlace();
+
+    for (const allowed of [socket(1, 1, 0), socket(1, 2, 0), socket(16, 3, 0), socket(2, 1, 6), socket(10, 1, 0)])
+      expect(await call(place, [3128], allowed), allowed).toBe(0);
+  });
+
+  for (const [name, script, bare] of [
+    ["UDP", socket(2, 2, 0), 0],
+    ["UDP of IPv6", socket(10, 2, 17), 0],
+    ["MPTCP", socket(2, 1, 262), EPERM],
+    ["raw sockets", socket(2, 3, 255), EPERM],
+    ["packet sockets", socket(17, 3, 0), EPERM],
+    ["vsock", socket(40, 1, 0), EPERM],
+    ["netlink of audits", socket(16, 3, 9), EPERM],
+    ["io_uring", "syscall(425, 8, pack('x120')) >= 0", EPERM],
+    ["fast open when connecting", "(socket(my $s, 2, 1, 0) && setsockopt($s, 6, 30, pack('i', 1)))", 0],
+  ] as const)
+    it(`forbids ${name}`, async () => {
+      await using place = await createHoldPlace();
+
+      expect(await call(place, [3128], script)).toBeOneOf([EACCES, EPERM]);
+      expect(await call(place, undefined, script)).toBe(bare);
+    });
+
+  it("forbids fast open when sending, and upper protocols", async () => {
+    await using place = await createHoldPlace();
+    const fast = `(socket(my $s, 2, 1, 0) && send($s, "x", 0x20000000, pack_sockaddr_in(1, inet_aton("127.0.0.1"))))`;
+    const upper = `(socket(my $s, 2, 1, 0) && setsockopt($s, 6, 31, "smc"))`;
+
+    expect(await call(place, [3128], fast)).toBe(EACCES);
+    expect(await call(place, undefined, fast)).not.toBe(EACCES);
+    expect(await call(place, [3128], upper)).toBe(EACCES);
+    expect(await call(place, undefined, upper)).not.toBe(EACCES);
+    expect(EPROTONOSUPPORT).toBe(93);
+  });
+
+  it.runIf(process.arch === "x64")("kills a process that calls as an x32 program", async () => {
+    await using place = await createHoldPlace();
+
+    expect(await place.run({ argv: ["perl", "-e", "syscall(0x40000027)"] })).toMatchObject({ code: -1, signal: 31 });
+  });
+
+  it("hides process 1 from the agent: no trace, no memory, no environment", async () => {
+    await using place = await createHoldPlace();
+
+    const attach = `syscall(${NUMBERS.ptrace}, 16, 1, 0, 0) >= 0`;
+    expect(await call(place, undefined, attach)).toBeOneOf([EACCES, EPERM]);
+    for (const file of ["mem", "environ", "fd/3"])
+      expect(await call(place, undefined, `open(my $f, "<", "/proc/1/${file}")`), file).toBe(EACCES);
+    expect(await call(place, undefined, `open(my $f, "<", "/proc/self/mem")`)).toBe(0);
+  });
+
+  it("lets processes write only where the agent's files are", async (test) => {
+    await using place = await createHoldPlace();
+    test.skip((place.hello[0] ?? 0) < 3, "Landlock of this kernel cannot forbid truncation");
+    const other = mkdtempSync("/var/tmp/budgie-");
+    try {
+      chmodSync(other, 0o777);
+      writeFileSync(join(other, "end"), "content");
+      chmodSync(join(other, "end"), 0o666);
+      const script = `echo x > ${other}/end; truncate -s 0 ${other}/end; echo x > $(mktemp) && echo x > /dev/null && echo done`;
+      const run = async (directory: string) => `${(await place.run({ argv: ["sh", "-c", script], directory })).stdout}`;
+
+      expect(await run("/tmp")).toBe("done\n");
+      expect(readFileSync(join(other, "end"), "utf8")).toBe("content");
+      // The workspace of the order is writable.
+      expect(await run(other)).toBe("done\n");
+      expect(readFileSync(join(other, "end"), "utf8")).toBe("");
+    } finally {
+      rmSync(other, { recursive: true });
+    }
+  });
+
+  it("cannot be left by a program of the agent, and has limits", async () => {
+    await using place = await createHoldPlace();
+    const script = "grep -E 'NoNewPrivs|Seccomp_filters|SigBlk|SigIgn' /proc/self/status; ulimit -n; ulimit -c; ls /proc/self/fd | wc -l";
+
+    const { stdout } = await place.run({ argv: ["sh", "-c", script], ports: [3128] });
+
+    const lines = `${stdout}`.trim().split("\n").map((line) => line.replace(/\s+/, " "));
+    const signals = ["SigBlk: 0000000000000000", "SigIgn: 0000000000000000"];
+    expect(lines).toEqual([...signals, "NoNewPrivs: 1", "Seccomp_filters: 2", "16384", "0", "4"]);
+  });
+
+  it("tells in a probe what it forbids", async (test) => {
+    await using place = await createHoldPlace();
+    test.skip((place.hello[0] ?? 0) < 4, "Landlock of this kernel knows no ports");
+    using high = await listening(0);
+    const words = ["tcp:127.0.0.1:947", `tcp:127.0.0.1:${high.port}`, "tcp:[::1]:947", "udp:127.0.0.1:947", "end"];
+    const probe = async (ports?: readonly number[]) => {
+      const { stdout } = await place.run({ argv: [`${place.folder}/hold`, "probe", ...words], ...(ports && { ports }) });
+      return `${stdout}`.trim().split("\n").map((line, at) => line.replace(`${words[at]} `, ""));
+    };
+
+    expect(await probe([3128])).toEqual(["denied", "connected", "denied", "denied", "missing"]);
+    expect(await probe()).toEqual(["refused", "connected", expect.stringMatching(/refused|unreachable/), "refused", "missing"]);
+    expect(HOLD).toContain("hold");
+  });
+});
