@@ -1,0 +1,14 @@
+// The public surface of @budgie/runner-kubernetes/api: every export is named here, and becomes API.
+export type {
+  Answer,
+  Cluster,
+  ClusterObject,
+  CreateOptions,
+  Kind,
+  Limits,
+  Manifest,
+  PodChange,
+  PodWatch,
+} from "./cluster.ts";
+export { connectCluster, type ClusterOptions } from "./connect-cluster.ts";
+export { judgePod, type PodState } from "./judge-pod.ts";
