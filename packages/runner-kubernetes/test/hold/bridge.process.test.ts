@@ -14,15 +14,14 @@ async function createBridge(): Promise<{ readonly child: ChildProcess; readonly 
   const folder = mkdtempSync(join(tmpdir(), "budgie-"));
   const server = createServer({ allowHalfOpen: true }).listen(join(folder, "wire"));
   await once(server, "listening");
-  // Pipes, as an engine's exec has.
-  const child = spawn("sh", ["-c", `cat | ${HOLD} bridge ${folder}/wire | cat`], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(HOLD, ["bridge", join(folder, "wire")], { stdio: ["pipe", "pipe", "inherit"] });
   const [peer] = (await once(server, "connection")) as [Socket];
   return {
     child,
     peer,
     async [Symbol.asyncDispose]() {
       peer.destroy();
-      child.stdin?.destroy();
+      child.kill();
       server.close();
       rmSync(folder, { recursive: true });
     },

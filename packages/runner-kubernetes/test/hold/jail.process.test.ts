@@ -137,11 +137,15 @@ describe.skipIf(HOLD_LACK !== undefined)(`the jail (${HOLD_LACK ?? "on this mach
 
   it("cannot be left by a program of the agent, and has limits", async () => {
     await using place = await createHoldPlace();
-    const script = "grep -E 'NoNewPrivs|Seccomp_filters|SigBlk|SigIgn' /proc/self/status; ulimit -n; ulimit -c; ls /proc/self/fd | wc -l";
+    const script =
+      "grep -E 'NoNewPrivs|Seccomp_filters|SigBlk|SigIgn' /proc/self/status; ulimit -n; ulimit -c; ls /proc/self/fd | wc -l";
 
     const { stdout } = await place.run({ argv: ["sh", "-c", script], ports: [3128] });
 
-    const lines = `${stdout}`.trim().split("\n").map((line) => line.replace(/\s+/, " "));
+    const lines = `${stdout}`
+      .trim()
+      .split("\n")
+      .map((line) => line.replace(/\s+/, " "));
     const signals = ["SigBlk: 0000000000000000", "SigIgn: 0000000000000000"];
     expect(lines).toEqual([...signals, "NoNewPrivs: 1", "Seccomp_filters: 2", "16384", "0", "4"]);
   });
@@ -152,11 +156,23 @@ describe.skipIf(HOLD_LACK !== undefined)(`the jail (${HOLD_LACK ?? "on this mach
     using high = await listening(0);
     const words = ["tcp:127.0.0.1:947", `tcp:127.0.0.1:${high.port}`, "tcp:[::1]:947", "udp:127.0.0.1:947", "end"];
     const probe = async (ports?: readonly number[]) => {
-      const { stdout } = await place.run({ argv: [`${place.folder}/hold`, "probe", ...words], ...(ports && { ports }) });
-      return `${stdout}`.trim().split("\n").map((line, at) => line.replace(`${words[at]} `, ""));
+      const { stdout } = await place.run({
+        argv: [`${place.folder}/hold`, "probe", ...words],
+        ...(ports && { ports }),
+      });
+      return `${stdout}`
+        .trim()
+        .split("\n")
+        .map((line, at) => line.replace(`${words[at]} `, ""));
     };
 
     expect(await probe([3128])).toEqual(["denied", "connected", "denied", "denied", "missing"]);
-    expect(await probe()).toEqual(["refused", "connected", expect.stringMatching(/refused|unreachable/), "refused", "missing"]);
+    expect(await probe()).toEqual([
+      "refused",
+      "connected",
+      expect.stringMatching(/refused|unreachable/),
+      "refused",
+      "missing",
+    ]);
   });
 });
