@@ -109,7 +109,7 @@ export async function createHoldPlace(env: Readonly<Record<string, string>> = {}
     start: (order: HoldOrder) => send("S", encodeOrder(order)),
     async finish(): Promise<HoldResult> {
       const streams: Record<string, Buffer[]> = { O: [], R: [] };
-      for (let taken = 0; ; ) {
+      for (let taken = 0; ;) {
         const { kind, payload } = await next();
         streams[kind]?.push(payload);
         if (kind === "U") taken += payload.readUInt32LE(0);

@@ -115,7 +115,10 @@ describe.skipIf(HOLD_LACK !== undefined)(`hold (${HOLD_LACK ?? "as process 1"})`
       const bare = spawnSync(command, args, { encoding: "utf8" });
       const second = spawnSync(HOLD, [], { encoding: "utf8" });
 
-      expect([bare.status, bare.stderr]).toEqual([1, "hold: there is no seccomp profile (profile.bpf) beside its socket\n"]);
+      expect([bare.status, bare.stderr]).toEqual([
+        1,
+        "hold: there is no seccomp profile (profile.bpf) beside its socket\n",
+      ]);
       expect([second.status, second.stderr]).toEqual([1, "hold: it must be process 1 of a container\n"]);
     } finally {
       rmSync(folder, { recursive: true });
