@@ -48,8 +48,8 @@ async function replace(folder: FileHandle, path: string, { content, entry }: Fou
 
 async function writeNew(path: string, mode: number, content: FoundEntry["content"]): Promise<void> {
   await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
-  if (content !== undefined) await pipeline(content, file.createWriteStream({ autoClose: false }));
   await file.chmod(mode);
+  if (content !== undefined) await pipeline(content, file.createWriteStream());
 }
 
 /** The start of a file to read. */
@@ -68,7 +68,7 @@ export async function readHome(
     // The same file, whatever has its name by now.
     await using file = await open(descriptorPath(place), O_RDONLY | O_NONBLOCK);
     if (mostBytes > 0)
-      await pipeline(takeStart(file.createReadStream({ autoClose: false }), mostBytes), output, { end: false });
+      await pipeline(takeStart(file.createReadStream(), mostBytes), output, { end: false });
     return undefined;
   } catch (error) {
     if (error instanceof BudgieError && error.code === "SESSION_UNUSABLE") return "other";
