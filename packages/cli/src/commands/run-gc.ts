@@ -106,7 +106,7 @@ function formatName({ kind, name, session }: GcItem): string {
 }
 
 function formatCount(items: readonly GcItem[]): string {
-  const counts = (["container", "volume", "folder", "image"] as const)
+  const counts = (["container", "volume", "folder", "image", "pod", "lease"] as const)
     .map((kind) => ({ kind, count: items.filter((item) => item.kind === kind).length }))
     .filter(({ count }) => count > 0)
     .map(({ count, kind }) => `${count} ${kind}${count === 1 ? "" : "s"}`);

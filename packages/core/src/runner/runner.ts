@@ -299,7 +299,7 @@ export type GcReport = {
 };
 
 export type GcItem = {
-  readonly kind: "container" | "volume" | "folder" | "image";
+  readonly kind: "container" | "volume" | "folder" | "image" | "pod" | "lease";
   readonly name: string;
   readonly session: string | undefined;
 };

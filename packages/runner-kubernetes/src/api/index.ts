@@ -12,3 +12,4 @@ export type {
 } from "./cluster.ts";
 export { connectCluster, type ClusterOptions } from "./connect-cluster.ts";
 export { judgePod, type PodState } from "./judge-pod.ts";
+export { toDate } from "./parse-object.ts";
