@@ -1,0 +1,3 @@
+// The public surface of @budgie/runner-kubernetes/pod: every export is named here, and becomes API.
+export type { PodLimits, PodOwner, PodShape } from "./pod-shape.ts";
+export { toSandboxPod } from "./to-sandbox-pod.ts";

@@ -1,0 +1,52 @@
+import { POD } from "../requests/pod-paths.ts";
+import { SANDBOX } from "@budgie/sandbox/profile";
+import type { PodLimits, PodShape } from "./pod-shape.ts";
+
+const MIB = 1024 * 1024;
+const PROGRAMS_BYTES = 8 * MIB;
+const PRIVATE_BYTES = MIB;
+/** The size of `/dev/shm`, as an engine gives it. */
+export const SHM_BYTES = 64 * MIB;
+
+/** Lists the volumes of a Pod. */
+export function listVolumes({ copyBytes, homeBytes, tmpBytes }: PodLimits) {
+  return [
+    { name: "programs", emptyDir: { medium: "Memory", sizeLimit: String(PROGRAMS_BYTES) } },
+    { name: "home", emptyDir: { sizeLimit: String(withReserve(homeBytes)) } },
+    { name: "work", emptyDir: { sizeLimit: String(withReserve(copyBytes)) } },
+    { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: String(tmpBytes + SHM_BYTES) } },
+    { name: "private", emptyDir: { medium: "Memory", sizeLimit: String(PRIVATE_BYTES) } },
+  ];
+}
+
+/** Lists the mounts of the sidecar, which has all volumes whole. */
+export function listSidecarMounts() {
+  return [
+    { name: "programs", mountPath: POD.programs },
+    { name: "home", mountPath: SANDBOX.home },
+    { name: "work", mountPath: POD.work },
+    { name: "scratch", mountPath: POD.scratch },
+    { name: "private", mountPath: POD.private },
+  ];
+}
+
+/** Lists the mounts of the agent. */
+export function listAgentMounts({ workspace }: Pick<PodShape, "workspace">) {
+  return [
+    { name: "programs", mountPath: POD.programs, readOnly: true },
+    { name: "home", mountPath: SANDBOX.home },
+    { name: "work", mountPath: workspace, subPath: "tree" },
+    { name: "scratch", mountPath: "/tmp", subPath: "tmp" },
+    { name: "scratch", mountPath: "/dev/shm", subPath: "shm" },
+  ];
+}
+
+/** Returns the most that the volumes on disk take. */
+export function countDiskBytes({ copyBytes, homeBytes }: PodLimits): number {
+  return withReserve(homeBytes) + withReserve(copyBytes);
+}
+
+/** Adds what a home may grow until the sidecar sees it. Kubelet would remove the whole Pod, and with it the session. */
+function withReserve(bytes: number): number {
+  return Math.ceil(bytes * 1.5);
+}

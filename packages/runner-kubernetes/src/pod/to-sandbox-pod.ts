@@ -1,0 +1,78 @@
+import { SANDBOX } from "@budgie/sandbox/profile";
+import { POD } from "../requests/pod-paths.ts";
+import type { PodShape } from "./pod-shape.ts";
+import { countDiskBytes, listAgentMounts, listSidecarMounts, listVolumes } from "./pod-volumes.ts";
+
+const MIB = 1024 * 1024;
+const SIDECAR = { cpu: "250m", memory: String(256 * MIB), "ephemeral-storage": String(64 * MIB) };
+// Logs of kubelet count as well.
+const OWN_DISK_BYTES = 64 * MIB;
+const GRACE_SECONDS = 5;
+
+/** The command of the agent's container, in any image with `/bin/sh`. Some images have a `sleep` for whole seconds only. */
+const WAIT = `until [ -x ${POD.programs}/hold ]; do sleep 0.02 || sleep 1; done; exec ${POD.programs}/hold`;
+
+const LOCKED = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ["ALL"] },
+};
+
+/** Returns the Pod of a session, which Pod Security `restricted` admits. */
+export function toSandboxPod(shape: PodShape) {
+  const { images, labels, limits, mostSeconds, name, owner, runtimeClass, user } = shape;
+  const pull = shape.pullPolicy === undefined ? {} : { imagePullPolicy: shape.pullPolicy };
+  const agent = {
+    cpu: `${Math.ceil(limits.cpus * 1000)}m`,
+    memory: String(limits.memoryBytes),
+    "ephemeral-storage": String(countDiskBytes(limits) + OWN_DISK_BYTES),
+  };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, labels, ...(owner === undefined ? {} : { ownerReferences: [owner] }) },
+    spec: {
+      ...(runtimeClass === undefined ? {} : { runtimeClassName: runtimeClass }),
+      restartPolicy: "Never",
+      activeDeadlineSeconds: mostSeconds,
+      terminationGracePeriodSeconds: GRACE_SECONDS,
+      hostname: "sandbox",
+      // Variables would tell agents of the namespace's services.
+      enableServiceLinks: false,
+      automountServiceAccountToken: false,
+      // A nameserver that is not there: names are for the proxy to look up.
+      dnsPolicy: "None",
+      dnsConfig: { nameservers: ["127.0.0.1"] },
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: user.uid,
+        runAsGroup: user.gid,
+        fsGroup: user.gid,
+        seccompProfile: { type: "RuntimeDefault" },
+      },
+      containers: [
+        {
+          name: POD.sidecar,
+          image: images.sidecar,
+          ...pull,
+          securityContext: LOCKED,
+          resources: { requests: SIDECAR, limits: SIDECAR },
+          volumeMounts: listSidecarMounts(),
+        },
+        {
+          name: POD.agent,
+          image: images.agent,
+          ...pull,
+          command: ["/bin/sh", "-c", WAIT],
+          workingDir: SANDBOX.home,
+          // In place of a file of the node that everybody may write, outside all limits.
+          terminationMessagePath: "/budgie-end",
+          securityContext: LOCKED,
+          resources: { requests: agent, limits: agent },
+          volumeMounts: listAgentMounts(shape),
+        },
+      ],
+      volumes: listVolumes(limits),
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { toSandboxPod } from "../../src/pod/to-sandbox-pod.ts";
+import { SHAPE } from "../helpers/pod-shape.ts";
+
+const LOCKED = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
+const SIDECAR = { cpu: "250m", memory: "268435456", "ephemeral-storage": "67108864" };
+const AGENT = { cpu: "1500m", memory: "1073741824", "ephemeral-storage": "538968064" };
+
+describe("the Pod of a session", () => {
+  it("is this one", () => {
+    expect(toSandboxPod(SHAPE)).toEqual({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "budgie-one", labels: { "dev.budgie.instance": "i" } },
+      spec: {
+        restartPolicy: "Never",
+        activeDeadlineSeconds: 3600,
+        terminationGracePeriodSeconds: 5,
+        hostname: "sandbox",
+        enableServiceLinks: false,
+        automountServiceAccountToken: false,
+        dnsPolicy: "None",
+        dnsConfig: { nameservers: ["127.0.0.1"] },
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: 1000,
+          runAsGroup: 1001,
+          fsGroup: 1001,
+          seccompProfile: { type: "RuntimeDefault" },
+        },
+        containers: [
+          {
+            name: "budgie",
+            image: "budgie-kubernetes:latest",
+            imagePullPolicy: "Never",
+            securityContext: LOCKED,
+            resources: { requests: SIDECAR, limits: SIDECAR },
+            volumeMounts: [
+              { name: "programs", mountPath: "/budgie" },
+              { name: "home", mountPath: "/home/agent" },
+              { name: "work", mountPath: "/work" },
+              { name: "scratch", mountPath: "/scratch" },
+              { name: "private", mountPath: "/private" },
+            ],
+          },
+          {
+            name: "agent",
+            image: "budgie-demo:latest",
+            imagePullPolicy: "Never",
+            command: ["/bin/sh", "-c", "until [ -x /budgie/hold ]; do sleep 0.02 || sleep 1; done; exec /budgie/hold"],
+            workingDir: "/home/agent",
+            terminationMessagePath: "/budgie-end",
+            securityContext: LOCKED,
+            resources: { requests: AGENT, limits: AGENT },
+            volumeMounts: [
+              { name: "programs", mountPath: "/budgie", readOnly: true },
+              { name: "home", mountPath: "/home/agent" },
+              { name: "work", mountPath: "/workspace", subPath: "tree" },
+              { name: "scratch", mountPath: "/tmp", subPath: "tmp" },
+              { name: "scratch", mountPath: "/dev/shm", subPath: "shm" },
+            ],
+          },
+        ],
+        volumes: [
+          { name: "programs", emptyDir: { medium: "Memory", sizeLimit: "8388608" } },
+          { name: "home", emptyDir: { sizeLimit: "157286400" } },
+          { name: "work", emptyDir: { sizeLimit: "314572800" } },
+          { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: "134217728" } },
+          { name: "private", emptyDir: { medium: "Memory", sizeLimit: "1048576" } },
+        ],
+      },
+    });
+  });
+
+  it("has what only some sessions ask for", () => {
+    const owner = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", name: "budgie-i", uid: "u" };
+
+    const pod = toSandboxPod({ ...SHAPE, owner, runtimeClass: "gvisor", pullPolicy: undefined });
+
+    expect(pod.metadata).toMatchObject({ ownerReferences: [owner] });
+    expect(pod.spec).toMatchObject({ runtimeClassName: "gvisor" });
+    expect(pod.spec.containers.filter((container) => "imagePullPolicy" in container)).toEqual([]);
+  });
+
+  it("has no variable of a turn, and only commands that are the same for all", () => {
+    const { containers } = toSandboxPod(SHAPE).spec;
+    const other = toSandboxPod({ ...SHAPE, name: "budgie-two", labels: {} }).spec;
+
+    expect(containers.flatMap((container) => Object.keys(container)).filter((key) => key.startsWith("env"))).toEqual(
+      [],
+    );
+    expect(other).toEqual(toSandboxPod(SHAPE).spec);
+  });
+});
