@@ -8,8 +8,18 @@ const AUDIT_ARCH = { amd64: 0xc000003e, arm64: 0xc00000b7 }[architecture];
 // Calls that are newer than the headers. They have the same numbers everywhere, but for the first, which only x86-64 has.
 const NEWER = {
   ...(architecture === "amd64" ? { uretprobe: 335, map_shadow_stack: 453 } : {}),
-  ...{ cachestat: 451, fchmodat2: 452, futex_wake: 454, futex_wait: 455, futex_requeue: 456, statmount: 457 },
-  ...{ listmount: 458, mseal: 462, setxattrat: 463, getxattrat: 464, listxattrat: 465, removexattrat: 466 },
+  cachestat: 451,
+  fchmodat2: 452,
+  futex_wake: 454,
+  futex_wait: 455,
+  futex_requeue: 456,
+  statmount: 457,
+  listmount: 458,
+  mseal: 462,
+  setxattrat: 463,
+  getxattrat: 464,
+  listxattrat: 465,
+  removexattrat: 466,
 };
 
 const [LOAD, JUMP, EQUAL, GREATER, AT_LEAST, AND, RETURN] = [0x20, 0x05, 0x15, 0x25, 0x35, 0x54, 0x06];
@@ -18,7 +28,7 @@ const [NUMBER, ARCH] = [0, 4];
 const X32 = 0x40000000;
 const EPERM = 1;
 
-const op = (code, k, yes = 0, no = 0) => ({ code, k: k >>> 0, yes, no });
+const op = (code, k, [yes, no] = [0, 0]) => ({ code, k: k >>> 0, yes, no });
 const low = (index) => op(LOAD, 16 + 8 * index);
 const high = (index) => op(LOAD, 20 + 8 * index);
 
@@ -73,19 +83,25 @@ function compile(profile) {
   }
   const refuse = op(RETURN, ERRNO | EPERM);
   const blocks = [...special].flatMap(([number, rules]) => [
-    op(EQUAL, number, 1, 0),
+    op(EQUAL, number, [1, 0]),
     op(JUMP, rules.length + 1),
     ...rules,
     refuse,
   ]);
   const ranges = toRanges([...plain]).flatMap(([first, last]) => [
-    op(AT_LEAST, first, 0, 2),
-    op(GREATER, last, 1, 0),
+    op(AT_LEAST, first, [0, 2]),
+    op(GREATER, last, [1, 0]),
     op(RETURN, ALLOW),
   ]);
   return [
-    ...[op(LOAD, ARCH), op(EQUAL, AUDIT_ARCH, 1, 0), op(RETURN, KILL)],
-    ...[op(LOAD, NUMBER), op(AT_LEAST, X32, 0, 1), op(RETURN, KILL)],
+    op(LOAD, ARCH),
+    op(EQUAL, AUDIT_ARCH, [1, 0]),
+    op(RETURN, KILL),
+    op(LOAD, NUMBER),
+    // A tracer replaces a call by -1, which is refused below.
+    op(EQUAL, 0xffffffff, [2, 0]),
+    op(AT_LEAST, X32, [0, 1]),
+    op(RETURN, KILL),
     ...blocks,
     ...ranges,
     refuse,

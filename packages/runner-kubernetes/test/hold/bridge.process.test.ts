@@ -1,16 +1,19 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { HOLD } from "./hold-place.ts";
 
 /** Starts a bridge to a socket, and returns the other end of it. */
-async function createBridge(): Promise<{ readonly child: ChildProcess; readonly peer: Socket } & AsyncDisposable> {
+async function createBridge(): Promise<
+  { readonly child: ChildProcessByStdio<Writable, Readable, null>; readonly peer: Socket } & AsyncDisposable
+> {
   const folder = mkdtempSync(join(tmpdir(), "budgie-"));
   const server = createServer({ allowHalfOpen: true }).listen(join(folder, "wire"));
   await once(server, "listening");
@@ -33,7 +36,7 @@ describe.skipIf(process.platform !== "linux")("hold bridge (on Linux)", () => {
     await using bridge = await createBridge();
     const up = randomBytes(5_000_000);
 
-    bridge.child.stdin?.end(up);
+    bridge.child.stdin.end(up);
     const atPeer = await buffer(bridge.peer);
 
     expect(atPeer.equals(up)).toBe(true);
@@ -45,17 +48,17 @@ describe.skipIf(process.platform !== "linux")("hold bridge (on Linux)", () => {
 
     bridge.peer.end(down);
 
-    expect((await buffer(bridge.child.stdout!)).equals(down)).toBe(true);
+    expect((await buffer(bridge.child.stdout)).equals(down)).toBe(true);
   });
 
   it("answers while its input waits", async () => {
     await using bridge = await createBridge();
-    bridge.child.stdin?.write("question");
+    bridge.child.stdin.write("question");
     await once(bridge.peer, "data");
 
     bridge.peer.write("answer");
 
-    expect(`${(await once(bridge.child.stdout!, "data"))[0]}`).toBe("answer");
+    expect(`${(await once(bridge.child.stdout, "data"))[0]}`).toBe("answer");
   });
 
   it("says that there is no socket", async () => {

@@ -63,10 +63,12 @@ export function numbers(...values: readonly number[]): Buffer {
 }
 
 /** Returns the command that makes `hold` process 1 of a PID namespace, as the agent's user. */
-export const asFirst = (folder: string): readonly string[] => [
-  ...["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"],
-  ...["setpriv", `--reuid=${AGENT}`, `--regid=${AGENT}`, "--clear-groups", `${folder}/hold`, `${folder}/hold.sock`],
-];
+export const asFirst = (folder: string): readonly string[] =>
+  [
+    "unshare --mount --pid --fork --kill-child --mount-proc",
+    `setpriv --reuid=${AGENT} --regid=${AGENT} --clear-groups`,
+    `${folder}/hold ${folder}/hold.sock`,
+  ].flatMap((words) => words.split(" "));
 
 /** Makes a folder with the program, and its profile beside the socket. */
 export function makeHoldFolder(): string {
@@ -98,10 +100,14 @@ export async function createHoldPlace(env: Readonly<Record<string, string>> = {}
     return value;
   };
   const hello = (await next()).payload;
-  const send = (kind: string, payload = Buffer.alloc(0)): void =>
+  const send = (kind: string, payload: Buffer = Buffer.alloc(0)): void =>
     void sidecar.write(Buffer.concat([Buffer.from(`${kind}\0\0\0`), numbers(payload.length), payload]));
   const place = {
-    ...{ folder, child, sidecar, next, send },
+    folder,
+    child,
+    sidecar,
+    next,
+    send,
     hello: [0, 4, 8].map((at) => hello.readUInt32LE(at)),
     async untilBlocked(): Promise<void> {
       for (let last = -1; last !== sidecar.bytesRead; await sleep(100)) last = sidecar.bytesRead;
