@@ -67,8 +67,7 @@ export async function readHome(
     if (!(await place.stat()).isFile()) return await findKind(parent.path);
     // The same file, whatever has its name by now.
     await using file = await open(descriptorPath(place), O_RDONLY | O_NONBLOCK);
-    if (mostBytes > 0)
-      await pipeline(takeStart(file.createReadStream(), mostBytes), output, { end: false });
+    if (mostBytes > 0) await pipeline(takeStart(file.createReadStream(), mostBytes), output, { end: false });
     return undefined;
   } catch (error) {
     if (error instanceof BudgieError && error.code === "SESSION_UNUSABLE") return "other";
