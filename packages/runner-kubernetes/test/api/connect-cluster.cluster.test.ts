@@ -44,9 +44,7 @@ describe.skipIf(lack !== undefined)(`a cluster's API${lack === undefined ? "" : 
     await server.kubectl(["label", "namespace", "api", "pod-security.kubernetes.io/enforce=restricted"]);
     await server.kubectl(["-n", "api", "create", "quota", "few", "--hard=count/configmaps=9,pods=4"]);
     cluster = await connectCluster({ kubeconfig: server.kubeconfig, namespace: "api" });
-    await expect
-      .poll(() => server.kubectl(["-n", "api", "get", "sa", "default"]).catch(() => undefined), PATIENT)
-      .toBeDefined();
+    await server.kubectl(["-n", "api", "wait", "--for=create", "sa/default", "--timeout=100s"]);
   }, 300_000);
   afterAll(() => server?.[Symbol.asyncDispose](), 60_000);
 
