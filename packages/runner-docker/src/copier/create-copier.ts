@@ -5,6 +5,7 @@ import { BudgieError } from "@budgie/core";
 import type { FilledEntry, FoundEntry } from "@budgie/core/copies";
 import { createTail, readBounded } from "@budgie/core/protocol";
 import type { PathKind } from "@budgie/sandbox/proc";
+import { fromRecords, toRecords } from "@budgie/sandbox/records";
 import { attach } from "../engine/attach.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { demultiplex } from "../engine/demultiplex.ts";
@@ -12,9 +13,7 @@ import type { Engine } from "../engine/engine.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 import { API_LIMIT_MS, timeLimit, withTimeout } from "../engine/with-timeout.ts";
 import { FORWARDER, toPrintingContainer, type PrintingContainer } from "../sandbox/container-options.ts";
-import { fromRecords } from "./from-records.ts";
 import { withinFillLimit } from "./within-fill-limit.ts";
-import { toRecords } from "./to-records.ts";
 
 /** Access to a copy by the copier, a program of the session's image, which needs neither `/proc` nor the engine's archives. */
 export type Copier = {

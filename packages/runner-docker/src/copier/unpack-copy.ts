@@ -2,10 +2,8 @@ import { Readable } from "node:stream";
 import type { Header } from "tar-stream";
 import { BudgieError } from "@budgie/core";
 import type { FoundEntry } from "@budgie/core/copies";
+import { READ_BOUNDS, tooMuchError } from "@budgie/sandbox/records";
 import { readTar } from "../container-files/read-tar.ts";
-
-/** The most that is read of a copy. An agent may have made any number of files, and sparse ones of any size. */
-export const READ_BOUNDS = { entries: 2_000_000, bytes: 16 * 1024 ** 3 };
 
 type Unpacking = {
   /** Reads the content of a path that is a second name of a file; `undefined` if that is gone */
@@ -112,12 +110,4 @@ function toPieces(entry: AsyncIterable<Buffer>): Pieces {
 
 function endedEarly(): BudgieError {
   return new BudgieError("RUNNER_UNAVAILABLE", "The engine's archive of the copy ended early. Try again.");
-}
-
-/** Returns the error for a copy beyond {@link READ_BOUNDS}. */
-export function tooMuchError(path: string): BudgieError {
-  return new BudgieError(
-    "SESSION_UNUSABLE",
-    `The copy holds more than budgie reads, at ${JSON.stringify(path.slice(0, 300))}. Begin a new session.`,
-  );
 }

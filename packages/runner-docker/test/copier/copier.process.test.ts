@@ -19,8 +19,7 @@ import { pipeline } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { FilledEntry } from "@budgie/core/copies";
-import { fromRecords } from "../../src/copier/from-records.ts";
-import { toRecords } from "../../src/copier/to-records.ts";
+import { fromRecords, toRecords } from "@budgie/sandbox/records";
 
 const binaryOf = (architecture: string): string =>
   fileURLToPath(new URL(`../../forwarder/linux-${architecture}`, import.meta.url));

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import type { FoundEntry } from "@budgie/core/copies";
+import { READ_BOUNDS, tooMuchError } from "./read-bounds.ts";
 import { HEADER_BYTES, KINDS } from "./to-records.ts";
-import { READ_BOUNDS, tooMuchError } from "./unpack-copy.ts";
 
 // Longer than any path that the host takes, and than what the copier prints.
 const MOST_PATH_BYTES = 40_000;

@@ -2,8 +2,8 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import type { FilledEntry } from "@budgie/core/copies";
-import { fromRecords } from "../../src/copier/from-records.ts";
-import { toRecords } from "../../src/copier/to-records.ts";
+import { fromRecords } from "../../src/records/from-records.ts";
+import { toRecords } from "../../src/records/to-records.ts";
 
 async function* list(entries: readonly FilledEntry[]) {
   yield* entries;

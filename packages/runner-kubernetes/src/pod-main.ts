@@ -1,0 +1,11 @@
+import { toRoots } from "./sidecar/pod-roots.ts";
+import { startSidecar } from "./sidecar/start-sidecar.ts";
+
+const EGRESS_PORT = 3128;
+
+// Files of the agent are its own user's, who is also this one's.
+process.umask(0o022);
+const sidecar = await startSidecar({ roots: toRoots("/"), egressPort: EGRESS_PORT });
+for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, sidecar.stop);
+await sidecar.ended;
+process.exit(0);

@@ -1,0 +1,185 @@
+import type { Readable } from "node:stream";
+import { BudgieError } from "@budgie/core";
+import { parseBoundedJson } from "@budgie/core/bounds";
+import type { CoverEntry } from "@budgie/core/policy";
+import { busyError, unusableError, type HoldLink } from "../hold/hold-link.ts";
+import type { WireStream } from "../wire/wire-stream.ts";
+import { packVolume, unpackVolume } from "./copy-volume.ts";
+import type { Turns } from "./create-turns.ts";
+import { emptyFolder } from "./empty-folder.ts";
+import type { HiddenPath, HidingPlace } from "./hide-paths.ts";
+import { readHome, writeHome } from "./home-files.ts";
+import { findKinds } from "./open-in.ts";
+import type { PodRoots } from "./pod-roots.ts";
+import { measureHome } from "./watch-home.ts";
+
+/** The parts of a sidecar that answer requests. */
+export type Answering = {
+  readonly roots: PodRoots;
+  readonly turns: Turns;
+  readonly hiding: HidingPlace;
+  /** Resolves to the connection to `hold`. Rejects with `SESSION_UNUSABLE` once that has ended */
+  readonly hold: () => Promise<HoldLink>;
+};
+
+type Answer = Readonly<Record<string, unknown>>;
+
+const MOST_JSON_BYTES = 4 * 1024 * 1024;
+const MOST_PATHS = 20_000;
+const BOUNDS = { values: 200_000, depth: 8 };
+const MOST_WORDS = 1_000;
+
+/** Answers a stream that budgie opened, with its end or an error as the last value. Never rejects. */
+export async function answerRequest(stream: WireStream, parts: Answering): Promise<void> {
+  try {
+    stream.end(await answer(stream, parts));
+  } catch (error) {
+    stream.end({ error: toError(error) });
+  }
+  // A sender that goes on would wait for credit.
+  stream.input.resume();
+}
+
+async function answer(stream: WireStream, parts: Answering): Promise<Answer> {
+  const { opening } = stream;
+  const key = [opening.purpose, opening["ask"] ?? opening["act"]].filter((word) => word !== undefined).join(" ");
+  const task = Object.hasOwn(ANSWERS, key) ? ANSWERS[key] : undefined;
+  if (task === undefined) throw requestError("it is none that this Pod knows");
+  return task(stream, parts);
+}
+
+const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) => Promise<Answer>>> = {
+  async turn(stream, { turns }) {
+    return turns.run(stream, toCount(stream.opening["orderBytes"]));
+  },
+  async "control hello"(_stream, { hold }) {
+    return { ok: true, ...(await (await hold()).hello) };
+  },
+  async "control stop"({ opening: { signal } }, { hold, turns }) {
+    if (signal !== "TERM" && signal !== "KILL") throw requestError("it has no signal");
+    if (!(await hold()).isOpen()) throw unusableError();
+    turns.stop(signal);
+    return { ok: true };
+  },
+  async "control kinds"({ input, output }, { hold, roots }) {
+    await hold();
+    const kinds = await findKinds(roots.tree, parsePaths(await readJson(input)));
+    output.write(JSON.stringify(kinds));
+    return { ok: true };
+  },
+  async "control hide"({ input }, { hiding, hold, turns }) {
+    await hold();
+    if (turns.isRunning()) throw busyError();
+    await hiding.hide(parseHidden(await readJson(input)));
+    return { ok: true };
+  },
+  async "control usage"(_stream, { roots }) {
+    return { ok: true, homeBytes: await measureHome(roots.home) };
+  },
+  async "file fill"({ input, opening }, { hiding, roots, turns }) {
+    const folder = toFolder(opening["volume"], roots);
+    if (turns.isRunning()) throw busyError();
+    await hiding.restore();
+    await emptyFolder(folder);
+    await unpackVolume({ copier: copierOf(roots), folder }, input);
+    return { ok: true };
+  },
+  async "file pack"({ opening, output }, { hiding, roots, turns }) {
+    const folder = toFolder(opening["volume"], roots);
+    // Covers would be read in place of what they hide.
+    if (folder === roots.tree && turns.isRunning()) throw busyError();
+    if (!turns.isRunning()) await hiding.restore();
+    await packVolume({ copier: copierOf(roots), folder }, output);
+    return { ok: true };
+  },
+  async "file write"({ input, opening }, { roots }) {
+    if (opening["volume"] !== "home") throw requestError("it has no volume to write to");
+    await writeHome(roots.home, input);
+    return { ok: true };
+  },
+  async "file read"({ opening: { mostBytes, path }, output }, { roots }) {
+    if (typeof path !== "string") throw requestError("it has no path");
+    const kind = await readHome(roots.home, { path, mostBytes: toCount(mostBytes) }, output);
+    return kind === undefined ? { ok: true } : { ok: true, kind };
+  },
+};
+
+function copierOf({ image }: PodRoots): string {
+  return `${image}/forwarder`;
+}
+
+function toFolder(volume: unknown, { home, tree }: PodRoots): string {
+  if (volume !== "home" && volume !== "work") throw requestError("it has no volume");
+  return volume === "home" ? home : tree;
+}
+
+function toCount(value: unknown): number {
+  if (!Number.isSafeInteger(value) || Number(value) < 0) throw requestError("a number of bytes is none");
+  return Number(value);
+}
+
+async function readJson(input: Readable): Promise<unknown> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of input.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    bytes += piece.length;
+    if (bytes > MOST_JSON_BYTES) throw requestError("its input is too long");
+    pieces.push(piece);
+  }
+  try {
+    return parseBoundedJson(Buffer.concat(pieces), BOUNDS);
+  } catch (error) {
+    throw requestError("its input is not JSON within bounds", { cause: error });
+  }
+}
+
+function parsePaths(value: unknown): readonly string[] {
+  if (Array.isArray(value) && value.length <= MOST_PATHS && value.every((path) => typeof path === "string"))
+    return value;
+  throw requestError("its input is no list of paths");
+}
+
+function parseHidden(value: unknown): readonly HiddenPath[] {
+  if (Array.isArray(value) && value.length <= MOST_PATHS && value.every(isHidden)) return value;
+  throw requestError("its input is no list of paths to hide");
+}
+
+function isHidden(value: unknown): value is HiddenPath {
+  return (
+    isRecord(value) &&
+    typeof value["path"] === "string" &&
+    (value["content"] === undefined || isCover(value["content"]))
+  );
+}
+
+function isCover(value: unknown): value is CoverEntry {
+  if (value === "empty folder") return true;
+  if (!isRecord(value)) return false;
+  if (typeof value["content"] === "string") return true;
+  const files = value["files"];
+  return isRecord(files) && Object.entries(files).every(([name, text]) => isName(name) && typeof text === "string");
+}
+
+function isName(name: string): boolean {
+  return name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("\0");
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function toError(error: unknown) {
+  if (error instanceof BudgieError) return { code: error.code, message: error.message.slice(0, MOST_WORDS) };
+  // The words of the system would have paths of the Pod, and those of a program more.
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  const message = `The Pod failed to do what it was asked (${typeof code === "string" ? code : "unknown"}). Ask again.`;
+  return { code: "RUNNER_UNAVAILABLE", message };
+}
+
+function requestError(fault: string, options: ErrorOptions = {}): BudgieError {
+  return new BudgieError(
+    "INPUT_INVALID",
+    `A request to the Pod was refused: ${fault}. Use the same version of budgie at both ends.`,
+    options,
+  );
+}

@@ -1,0 +1,88 @@
+import { randomUUID } from "node:crypto";
+import { constants } from "node:fs";
+import { chmod, open, rename, symlink, unlink, type FileHandle } from "node:fs/promises";
+import type { Readable, Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { BudgieError } from "@budgie/core";
+import type { FoundEntry } from "@budgie/core/copies";
+import { takeStart } from "@budgie/sandbox/home";
+import { descriptorPath } from "@budgie/sandbox/mounts";
+import { fromRecords } from "@budgie/sandbox/records";
+import { findKind, openIn, type EntryKind } from "./open-in.ts";
+
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+const O_PATH = 0o10000000;
+
+/**
+ * Writes records below a home in which an agent may have made anything. Files and links replace what stands in their place, and are never written through.
+ * Rejects with `SESSION_UNUSABLE` if a folder on the way is something else, or a folder is in the place of a file.
+ */
+export async function writeHome(home: string, records: Readable): Promise<void> {
+  for await (const found of fromRecords(records as AsyncIterable<Buffer>)) {
+    const { entry } = found;
+    await using parent = await openIn(home, entry.path, "makeMissing");
+    if (entry.kind === "folder") await writeFolder(home, entry);
+    else await replace(parent.folder, parent.path, found);
+  }
+}
+
+async function writeFolder(home: string, { mode, path }: { readonly mode: number; readonly path: string }) {
+  await using inside = await openIn(home, `${path}/x`, "makeMissing");
+  await chmod(descriptorPath(inside.folder), mode);
+}
+
+/** Makes a file or a link beside its place, and moves it there, so that no second name of an old file is written to. */
+async function replace(folder: FileHandle, path: string, { content, entry }: FoundEntry): Promise<void> {
+  const beside = `${descriptorPath(folder)}/.budgie-${randomUUID()}`;
+  try {
+    if (entry.kind === "link") await symlink(entry.target, beside);
+    else if (entry.kind === "file") await writeNew(beside, entry.mode, content);
+    else throw new BudgieError("INPUT_INVALID", "Only files, links and folders can be written into a home.");
+    await rename(beside, path);
+  } catch (error) {
+    await unlink(beside).catch(() => undefined);
+    if ((error as NodeJS.ErrnoException).code !== "EISDIR") throw error;
+    throw inPlaceError(entry.path);
+  }
+}
+
+async function writeNew(path: string, mode: number, content: FoundEntry["content"]): Promise<void> {
+  await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+  await file.chmod(mode);
+  if (content !== undefined) await pipeline(content, file.createWriteStream());
+}
+
+/** The start of a file to read. */
+export type HomeReading = { readonly path: string; readonly mostBytes: number };
+
+/** Sends the first bytes of a regular file of a home. Resolves to the kind of anything else, to which nothing on the way counts as a folder but one. */
+export async function readHome(
+  home: string,
+  { mostBytes, path }: HomeReading,
+  output: Writable,
+): Promise<EntryKind | undefined> {
+  try {
+    await using parent = await openIn(home, path, "onlyExisting");
+    await using place = await open(parent.path, O_PATH | O_NOFOLLOW);
+    if (!(await place.stat()).isFile()) return await findKind(parent.path);
+    // The same file, whatever has its name by now.
+    await using file = await open(descriptorPath(place), O_RDONLY | O_NONBLOCK);
+    if (mostBytes > 0)
+      await pipeline(takeStart(file.createReadStream(), mostBytes), output, { end: false });
+    return undefined;
+  } catch (error) {
+    if (error instanceof BudgieError && error.code === "SESSION_UNUSABLE") return "other";
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return null;
+    // A file that its owner has closed to itself is none that an agent program left.
+    if (code === "EACCES") return "other";
+    throw error;
+  }
+}
+
+function inPlaceError(path: string): BudgieError {
+  return new BudgieError(
+    "SESSION_UNUSABLE",
+    `The agent made a folder at ${JSON.stringify(path.slice(0, 300))}, where budgie keeps a file. Begin a new session.`,
+  );
+}

@@ -1,0 +1,41 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { HOLD_SOCKET, POD } from "../requests/pod-paths.ts";
+
+/** The folders and sockets of a sidecar, which tests have in a folder of their own. */
+export type PodRoots = {
+  /** The folder of the image with `hold`, its profile and the copier */
+  readonly image: string;
+  readonly programs: string;
+  readonly holdSocket: string;
+  readonly home: string;
+  readonly work: string;
+  /** The workspace's copy */
+  readonly tree: string;
+  /** The originals of hidden paths, on the volume of the copy */
+  readonly hidden: string;
+  /** The folders that are emptied after each turn */
+  readonly scratch: readonly [tmp: string, shm: string];
+  readonly wireSocket: string;
+};
+
+/** Returns the roots below a folder; `/` in a Pod. */
+export function toRoots(root: string): PodRoots {
+  const at = (path: string): string => join(root, path);
+  return {
+    image: at("/opt/budgie"),
+    programs: at(POD.programs),
+    holdSocket: at(HOLD_SOCKET),
+    home: at("/home/agent"),
+    work: at(POD.work),
+    tree: at(`${POD.work}/tree`),
+    hidden: at(`${POD.work}/hidden`),
+    scratch: [at(`${POD.scratch}/tmp`), at(`${POD.scratch}/shm`)],
+    wireSocket: at(`${POD.private}/wire`),
+  };
+}
+
+/** Makes the folders that are missing. Kubelet makes a volume's folder of another user when nothing has, in which the agent could not write. */
+export async function makeFolders({ hidden, scratch, tree }: PodRoots): Promise<void> {
+  for (const folder of [tree, hidden, ...scratch]) await mkdir(folder, { recursive: true, mode: 0o755 });
+}

@@ -1,0 +1,4 @@
+// The public surface of @budgie/sandbox/records: every export is named here, and becomes API.
+export { fromRecords } from "./from-records.ts";
+export { READ_BOUNDS, tooMuchError } from "./read-bounds.ts";
+export { toRecords } from "./to-records.ts";
