@@ -37,10 +37,6 @@ run_main_stages() {
   if needs_compilers; then export BUDGIE_FORWARDER_TOOLS=installed; fi
   stage "Tests that start processes" $vitest run --project process
   stage "Tests on the engine beside another budgie, as $(id -un 2>/dev/null || id -u)" $beside_foreign $vitest run --project docker
-}
-
-# Does nothing where no cluster is built.
-run_cluster_stage() {
   if scripts/test-cluster built >/dev/null 2>&1; then stage "Tests of a Kubernetes node" $vitest run --project cluster; fi
 }
 
