@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
-const MAIN = fileURLToPath(new URL("../../packages/runner-kubernetes/dist/pod-main.js", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../packages/runner-kubernetes/dist/sidecar/pod-main.js", import.meta.url));
 const [file] = process.argv.slice(2);
 
 const build = await rolldown({ input: MAIN, platform: "node" });

@@ -15,7 +15,7 @@ export type Access = {
 };
 
 /** Credentials for a connection. */
-export type Login = NonNullable<ExecOptions["login"]> & {
+type Login = NonNullable<ExecOptions["login"]> & {
   /** The way through a proxy, if the kubeconfig names one */
   readonly agent?: Agent | undefined;
 };

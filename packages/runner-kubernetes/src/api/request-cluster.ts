@@ -54,7 +54,7 @@ export async function openAnswer(
 }
 
 /** Translates a failure of a request. Its body is in no message. */
-export function toRequestError(error: unknown, { context }: Access, cancel: AbortSignal | undefined): BudgieError {
+function toRequestError(error: unknown, { context }: Access, cancel: AbortSignal | undefined): BudgieError {
   if (cancel?.aborted === true) return new BudgieError("CANCELLED", "The request to the cluster was cancelled.");
   if (error instanceof BudgieError) return error;
   const { code, name } = error as NodeJS.ErrnoException;

@@ -2,17 +2,17 @@ import { once } from "node:events";
 import { constants } from "node:os";
 import type { Duplex, Writable } from "node:stream";
 import { BudgieError } from "@budgie/core";
-import type { TurnOrder } from "../requests/turn-order.ts";
-import { encodeHoldFrame, holdError, MOST_PIECE_BYTES, readHoldFrames, toNumbers, toStart } from "./hold-frames.ts";
+import type { ProcessOrder } from "../requests/process-order.ts";
+import { encodeHoldFrame, holdError, MOST_PIECE_BYTES, readHoldFrames, toNumbers, toStart } from "./hold-frame.ts";
 
-/** What `hold` says of the machine, in its first message. */
-export type HoldHello = { readonly landlock: number; readonly ports: readonly [first: number, last: number] };
+/** Facts that `hold` tells of the machine, in its first message. */
+type HoldHello = { readonly landlock: number; readonly ports: readonly [first: number, last: number] };
 
 /** The end of a process. */
-export type HoldEnd = { readonly exitCode: number | null; readonly signal: string | null; readonly oomKills: number };
+type HoldEnd = { readonly exitCode: number | null; readonly signal: string | null; readonly oomKills: number };
 
 /** The streams of a process. Output is read only while they have room. */
-export type HoldStreams = {
+type HoldStreams = {
   readonly stdin: AsyncIterable<Buffer>;
   readonly stdout: Writable;
   /** Returns the stream of its stderr. It is called once it runs */
@@ -32,7 +32,7 @@ export type HoldLink = {
   /** Rejects if the socket ends before */
   readonly hello: Promise<HoldHello>;
   /** Starts a process. Throws while another one runs */
-  readonly start: (order: TurnOrder, streams: HoldStreams) => HoldRun;
+  readonly start: (order: ProcessOrder, streams: HoldStreams) => HoldRun;
   readonly isOpen: () => boolean;
   /** Closes the socket, which ends the container and all in it */
   readonly close: () => void;

@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import { parseBoundedJson } from "@budgie/core/bounds";
-import type { TurnOrder } from "../requests/turn-order.ts";
+import type { ProcessOrder } from "../requests/process-order.ts";
 
 /** The most bytes of an order. */
 export const MOST_ORDER_BYTES = 2 * 1024 * 1024;
@@ -10,7 +10,7 @@ const MOST_PORTS = 64;
 const MOST_PIDS = 4_194_304;
 
 /** Returns the order of a turn. Throws `INPUT_INVALID` unless it is one, without its content, which may be secret. */
-export function parseOrder(bytes: Buffer): TurnOrder {
+export function parseOrder(bytes: Buffer): ProcessOrder {
   const { argv, directory, env, limits, ports, unset } = parseRecord(bytes);
   if (!isStrings(argv) || !isArgv(argv)) throw orderError("arguments");
   if (!isText(directory) || !directory.startsWith("/")) throw orderError("directory");
@@ -31,7 +31,7 @@ function parseRecord(bytes: Buffer): Readonly<Record<string, unknown>> {
   return value;
 }
 
-function parseLimits(limits: unknown): TurnOrder["limits"] {
+function parseLimits(limits: unknown): ProcessOrder["limits"] {
   if (!isRecord(limits)) throw orderError("limits");
   const { diskBytes, pids } = limits;
   if (!isCount(pids) || pids < 1 || pids > MOST_PIDS || !isCount(diskBytes)) throw orderError("limits");
@@ -55,7 +55,7 @@ function isStrings(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(isText);
 }
 
-function isArgv(value: readonly string[]): value is TurnOrder["argv"] {
+function isArgv(value: readonly string[]): value is ProcessOrder["argv"] {
   return value[0] !== undefined && value[0] !== "";
 }
 

@@ -1,7 +1,7 @@
 import { SANDBOX } from "@budgie/sandbox/profile";
 import { POD } from "../requests/pod-paths.ts";
 import type { PodShape } from "./pod-shape.ts";
-import { countDiskBytes, listAgentMounts, listSidecarMounts, listVolumes } from "./pod-volumes.ts";
+import { countDiskBytes, listAgentMounts, listSidecarMounts, listVolumes } from "./list-volumes.ts";
 
 const MIB = 1024 * 1024;
 const SIDECAR = { cpu: "250m", memory: String(256 * MIB), "ephemeral-storage": String(64 * MIB) };

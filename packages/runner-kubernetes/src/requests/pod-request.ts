@@ -3,7 +3,7 @@
  *
  * | purpose | input of the Pod | answer |
  * |---|---|---|
- * | `turn` | a `TurnOrder` of `orderBytes`, then stdin | stdout; last a `TurnEnd`. The Pod opens `{purpose: "stderr"}` when the process runs |
+ * | `turn` | a `ProcessOrder` of `orderBytes`, then stdin | stdout; last a `ProcessEnd`. The Pod opens `{purpose: "stderr"}` when the process runs |
  * | `control`, `ask: "hello"` | none | last `{ok, landlock, ports: [first, last]}`: the ABI of Landlock, 0 for none, and the ephemeral ports |
  * | `control`, `ask: "stop"`, `signal: "TERM"` or `"KILL"` | none | last `{ok}` once all processes have the signal |
  * | `control`, `ask: "kinds"` | JSON: paths below the copy | JSON: `folder`, `file`, `link`, `other` or null for each |

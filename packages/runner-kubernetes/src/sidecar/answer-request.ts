@@ -4,11 +4,11 @@ import { parseBoundedJson } from "@budgie/core/bounds";
 import type { CoverEntry } from "@budgie/core/policy";
 import { busyError, unusableError, type HoldLink } from "../hold/hold-link.ts";
 import type { WireStream } from "../wire/wire-stream.ts";
-import { packVolume, unpackVolume } from "./copy-volume.ts";
-import type { Turns } from "./create-turns.ts";
+import { packVolume, unpackVolume } from "./unpack-volume.ts";
+import type { PodProcesses } from "./create-turns.ts";
 import { emptyFolder } from "./empty-folder.ts";
-import type { HiddenPath, HidingPlace } from "./hide-paths.ts";
-import { readHome, writeHome } from "./home-files.ts";
+import type { HiddenPath, HidingPlace } from "./hiding-place.ts";
+import { readHome, writeHome } from "./write-home.ts";
 import { findKinds } from "./open-in.ts";
 import type { PodRoots } from "./pod-roots.ts";
 import { measureHome } from "./watch-home.ts";
@@ -16,7 +16,7 @@ import { measureHome } from "./watch-home.ts";
 /** The parts of a sidecar that answer requests. */
 export type Answering = {
   readonly roots: PodRoots;
-  readonly turns: Turns;
+  readonly turns: PodProcesses;
   readonly hiding: HidingPlace;
   /** Resolves to the connection to `hold`. Rejects with `SESSION_UNUSABLE` once that has ended */
   readonly hold: () => Promise<HoldLink>;
@@ -42,7 +42,8 @@ export async function answerRequest(stream: WireStream, parts: Answering): Promi
 
 async function answer(stream: WireStream, parts: Answering): Promise<Answer> {
   const { opening } = stream;
-  const key = [opening.purpose, opening["ask"] ?? opening["act"]].filter((word) => word !== undefined).join(" ");
+  const word = opening["ask"] ?? opening["act"];
+  const key = typeof word === "string" ? `${opening.purpose} ${word}` : opening.purpose;
   const task = Object.hasOwn(ANSWERS, key) ? ANSWERS[key] : undefined;
   if (task === undefined) throw requestError("it is none that this Pod knows");
   return task(stream, parts);

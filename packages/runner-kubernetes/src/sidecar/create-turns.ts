@@ -3,24 +3,24 @@ import { BudgieError } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
 import { busyError, type HoldLink, type HoldRun } from "../hold/hold-link.ts";
 import { MOST_ORDER_BYTES, parseOrder } from "../hold/parse-order.ts";
-import type { TurnEnd } from "../requests/turn-order.ts";
+import type { ProcessEnd } from "../requests/process-order.ts";
 import type { WireStream } from "../wire/wire-stream.ts";
 import { emptyFolder } from "./empty-folder.ts";
-import type { HidingPlace } from "./hide-paths.ts";
+import type { HidingPlace } from "./hiding-place.ts";
 import type { PodRoots } from "./pod-roots.ts";
 import { watchHome } from "./watch-home.ts";
 
 /** The processes of a session, of which one runs at a time. */
-export type Turns = {
+export type PodProcesses = {
   /** Runs the process that a stream orders. Rejects with `RUNNER_UNAVAILABLE` while another one runs */
-  readonly run: (stream: WireStream, orderBytes: number) => Promise<TurnEnd>;
+  readonly run: (stream: WireStream, orderBytes: number) => Promise<ProcessEnd>;
   /** Sends a signal to the process, if one runs */
   readonly stop: (signal: "TERM" | "KILL") => void;
   readonly isRunning: () => boolean;
 };
 
 /** The means of a turn. */
-export type TurnMeans = {
+export type ProcessMeans = {
   readonly roots: Pick<PodRoots, "home" | "scratch">;
   readonly hiding: HidingPlace;
   readonly hold: () => Promise<HoldLink>;
@@ -33,10 +33,10 @@ const ORDER_LIMIT_MS = 60_000;
 type Current = { run: HoldRun | undefined; pending: "TERM" | "KILL" | undefined };
 
 /** Creates the turns of a Pod. */
-export function createTurns(means: TurnMeans): Turns {
+export function createTurns(means: ProcessMeans): PodProcesses {
   let current: Current | undefined;
 
-  async function run(stream: WireStream, orderBytes: number): Promise<TurnEnd> {
+  async function run(stream: WireStream, orderBytes: number): Promise<ProcessEnd> {
     if (current !== undefined) throw busyError();
     const mine: Current = { run: undefined, pending: undefined };
     current = mine;
@@ -47,7 +47,7 @@ export function createTurns(means: TurnMeans): Turns {
     }
   }
 
-  async function runOne(stream: WireStream, orderBytes: number, mine: Current): Promise<TurnEnd> {
+  async function runOne(stream: WireStream, orderBytes: number, mine: Current): Promise<ProcessEnd> {
     const { input, output } = stream;
     const order = parseOrder(await orAborted(readOrder(input, orderBytes), AbortSignal.timeout(ORDER_LIMIT_MS)));
     const link = await means.hold();

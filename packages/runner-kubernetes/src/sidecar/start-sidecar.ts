@@ -9,10 +9,10 @@ import type { Opening } from "../wire/opening.ts";
 import type { WireStream } from "../wire/wire-stream.ts";
 import { answerRequest } from "./answer-request.ts";
 import { createTurns } from "./create-turns.ts";
-import { createHidingPlace } from "./hide-paths.ts";
+import { createHidingPlace } from "./hiding-place.ts";
 import { makeFolders, type PodRoots } from "./pod-roots.ts";
-import { createBridges } from "./serve-bridges.ts";
-import { createEgressServer } from "./serve-egress.ts";
+import { createBridges } from "./bridges.ts";
+import { createEgressServer } from "./egress-server.ts";
 
 /** A sidecar that listens. */
 export type Sidecar = {

@@ -63,9 +63,9 @@ it.each([
   [said(200, "no object"), "RUNNER_UNAVAILABLE", "not what an API server says"],
 ])("an error says what to do, and nothing of the body: %j", async (answer, code, words) => {
   const { cluster } = await connectFakeApi(() => answer);
-  const error = await cluster.create("pods", SECRET).catch((error: unknown) => error as Error);
+  const error = await cluster.create("pods", SECRET).catch((error: unknown) => error);
   expect(error).toMatchObject({ code, message: expect.stringContaining(words) });
-  expect(String(error)).not.toContain("canary");
+  expect((error as Error).message).not.toContain("canary");
 });
 
 it("waits as long as a busy server asks, but not past its limit", async () => {

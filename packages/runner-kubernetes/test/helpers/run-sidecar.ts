@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { PodRequest } from "../../src/requests/pod-request.ts";
-import type { TurnOrder } from "../../src/requests/turn-order.ts";
+import type { ProcessOrder } from "../../src/requests/process-order.ts";
 import { toRoots, type PodRoots } from "../../src/sidecar/pod-roots.ts";
 import { startSidecar, type Sidecar } from "../../src/sidecar/start-sidecar.ts";
 import { createWire, type Wire } from "../../src/wire/wire.ts";
@@ -15,7 +15,7 @@ import { connectFakeHold, type FakeHold } from "./fake-hold.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
 
 /** A budgie that is connected to a sidecar. */
-export type FakeBudgie = {
+type FakeBudgie = {
   readonly wire: Wire;
   readonly bridge: () => Socket;
   readonly reconnect: () => Promise<void>;
@@ -23,10 +23,10 @@ export type FakeBudgie = {
   readonly nextOpened: () => Promise<WireStream>;
   /** Asks, and resolves to the bytes of the answer and its last value */
   readonly ask: (request: PodRequest, input?: Buffer) => Promise<Asked>;
-  readonly startTurn: (order?: Partial<TurnOrder>) => WireStream;
+  readonly startTurn: (order?: Partial<ProcessOrder>) => WireStream;
 };
 
-export type Asked = { readonly bytes: Buffer; readonly last: Readonly<Record<string, unknown>> };
+type Asked = { readonly bytes: Buffer; readonly last: Readonly<Record<string, unknown>> };
 
 /** A sidecar in a folder of its own, with what belongs to it. */
 export type RunningSidecar = AsyncDisposable & {
@@ -37,7 +37,7 @@ export type RunningSidecar = AsyncDisposable & {
   readonly connectBudgie: () => Promise<FakeBudgie>;
 };
 
-export const ORDER: TurnOrder = {
+const ORDER: ProcessOrder = {
   argv: ["agent", "--go"],
   env: { TOKEN: "secret" },
   unset: ["KUBERNETES_*"],

@@ -58,12 +58,12 @@ describe.skipIf(process.platform !== "linux")("hold bridge (on Linux)", () => {
 
     bridge.peer.write("answer");
 
-    expect(`${(await once(bridge.child.stdout, "data"))[0]}`).toBe("answer");
+    expect((await once(bridge.child.stdout, "data"))[0].toString()).toBe("answer");
   });
 
   it("says that there is no socket", async () => {
     const child = spawn(HOLD, ["bridge", "/no/such"], { stdio: ["ignore", "ignore", "pipe"] });
 
-    expect(`${await buffer(child.stderr)}`).toBe("hold: cannot connect to the socket\n");
+    expect((await buffer(child.stderr)).toString()).toBe("hold: cannot connect to the socket\n");
   });
 });

@@ -1,7 +1,7 @@
 import { Duplex, PassThrough, Readable } from "node:stream";
 import { expect, it } from "vitest";
 import { createHoldLink } from "../../src/hold/hold-link.ts";
-import { readHoldFrames, toStart } from "../../src/hold/hold-frames.ts";
+import { readHoldFrames, toStart } from "../../src/hold/hold-frame.ts";
 import { parseOrder } from "../../src/hold/parse-order.ts";
 import { toMessage } from "../helpers/fake-hold.ts";
 

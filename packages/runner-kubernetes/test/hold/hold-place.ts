@@ -22,7 +22,7 @@ export const HOLD_LACK =
   process.platform !== "linux" || process.getuid?.() !== 0 ? "needs root on Linux, for a PID namespace" : undefined;
 
 /** A process to order, whose other settings are those of a shell without a jail around its network. */
-export type HoldOrder = {
+type HoldOrder = {
   readonly argv: readonly string[];
   readonly env?: readonly string[];
   readonly unset?: readonly string[];
@@ -31,7 +31,7 @@ export type HoldOrder = {
 };
 
 /** What came of a process. */
-export type HoldResult = {
+type HoldResult = {
   readonly stdout: Buffer;
   readonly stderr: Buffer;
   readonly code: number;

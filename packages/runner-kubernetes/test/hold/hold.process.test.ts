@@ -16,8 +16,8 @@ describe.skipIf(HOLD_LACK !== undefined)(`hold (${HOLD_LACK ?? "as process 1"})`
 
     const result = await place.finish();
 
-    expect(`${result.stdout}`).toBe("question");
-    expect(`${result.stderr}`).toBe("problem\n");
+    expect(result.stdout.toString()).toBe("question");
+    expect(result.stderr.toString()).toBe("problem\n");
     expect(result).toMatchObject({ code: 7, signal: 0, taken: 8 });
   });
 
@@ -44,7 +44,7 @@ describe.skipIf(HOLD_LACK !== undefined)(`hold (${HOLD_LACK ?? "as process 1"})`
 
     expect(signal).toBe(9);
     expect(stdout.length).toBeLessThan(20_000_006);
-    expect(`${stdout.subarray(0, 5)}`).toBe("first");
+    expect(stdout.subarray(0, 5).toString()).toBe("first");
   });
 
   it("tells the signal that ended the process", async () => {
@@ -59,8 +59,8 @@ describe.skipIf(HOLD_LACK !== undefined)(`hold (${HOLD_LACK ?? "as process 1"})`
     const missing = await place.run({ argv: ["no-such-agent"] });
     const nowhere = await place.run({ argv: ["true"], directory: "/no/such" });
 
-    expect([missing.code, `${missing.stderr}`]).toEqual([125, "no-such-agent: not found in the sandbox\n"]);
-    expect([nowhere.code, `${nowhere.stderr}`]).toEqual([125, "/no/such: no such folder in the sandbox\n"]);
+    expect([missing.code, missing.stderr.toString()]).toEqual([125, "no-such-agent: not found in the sandbox\n"]);
+    expect([nowhere.code, nowhere.stderr.toString()]).toEqual([125, "/no/such: no such folder in the sandbox\n"]);
   });
 
   it("looks a command up in the PATH of the process, and unsets what patterns name", async () => {
@@ -69,7 +69,7 @@ describe.skipIf(HOLD_LACK !== undefined)(`hold (${HOLD_LACK ?? "as process 1"})`
 
     const result = await place.run({ argv: ["env"], env, unset: ["AWS_*", "*_TOKEN", "KEE"] });
 
-    expect(`${result.stdout}`.trim().split("\n").toSorted()).toEqual(["KEEP=1", "OLD=new", env[0]]);
+    expect(result.stdout.toString().trim().split("\n").toSorted()).toEqual(["KEEP=1", "OLD=new", env[0]]);
   });
 
   it("kills what ignores SIGTERM, and daemons, before it tells the end", async () => {
@@ -79,9 +79,9 @@ describe.skipIf(HOLD_LACK !== undefined)(`hold (${HOLD_LACK ?? "as process 1"})`
     const first = await place.run(sh(script));
     const second = await place.run(sh("ls /proc | grep -c '^[0-9]'; echo /proc/[0-9]*"));
 
-    expect(`${first.stdout}`).toBe("2\n");
+    expect(first.stdout.toString()).toBe("2\n");
     // Process 1, and those of the second command.
-    expect(`${second.stdout}`.split("\n")[1]?.split(" ")).toHaveLength(2);
+    expect(second.stdout.toString().split("\n")[1]?.split(" ")).toHaveLength(2);
   });
 
   it("ends everything when the socket ends, also what ignores SIGTERM", async () => {

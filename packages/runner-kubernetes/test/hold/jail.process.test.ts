@@ -16,7 +16,7 @@ async function call(place: HoldPlace, ports: readonly number[] | undefined, scri
     argv: ["perl", "-MSocket", "-e", `${script} or do { print $! + 0; exit }; print 0`],
     ...(ports && { ports }),
   });
-  return signal === 0 && stderr.length === 0 ? Number(`${stdout}`) : NaN;
+  return signal === 0 && stderr.length === 0 ? Number(stdout.toString()) : NaN;
 }
 
 const socket = (...args: readonly number[]): string => `syscall(${NUMBERS.socket}, ${args.join(", ")}) >= 0`;
@@ -123,7 +123,8 @@ describe.skipIf(HOLD_LACK !== undefined)(`the jail (${HOLD_LACK ?? "on this mach
       writeFileSync(join(other, "end"), "content");
       chmodSync(join(other, "end"), 0o666);
       const script = `echo x > ${other}/end; truncate -s 0 ${other}/end; echo x > $(mktemp) && echo x > /dev/null && echo done`;
-      const run = async (directory: string) => `${(await place.run({ argv: ["sh", "-c", script], directory })).stdout}`;
+      const run = async (directory: string) =>
+        (await place.run({ argv: ["sh", "-c", script], directory })).stdout.toString();
 
       expect(await run("/tmp")).toBe("done\n");
       expect(readFileSync(join(other, "end"), "utf8")).toBe("content");
@@ -142,7 +143,8 @@ describe.skipIf(HOLD_LACK !== undefined)(`the jail (${HOLD_LACK ?? "on this mach
 
     const { stdout } = await place.run({ argv: ["sh", "-c", script], ports: [3128] });
 
-    const lines = `${stdout}`
+    const lines = stdout
+      .toString()
       .trim()
       .split("\n")
       .map((line) => line.replace(/\s+/, " "));
@@ -160,7 +162,8 @@ describe.skipIf(HOLD_LACK !== undefined)(`the jail (${HOLD_LACK ?? "on this mach
         argv: [`${place.folder}/hold`, "probe", ...words],
         ...(ports && { ports }),
       });
-      return `${stdout}`
+      return stdout
+        .toString()
         .trim()
         .split("\n")
         .map((line, at) => line.replace(`${words[at]} `, ""));

@@ -39,10 +39,12 @@ describe.skipIf(lack !== undefined)("the Pod of a session on a cluster", () => {
         dnsConfig,
         securityContext,
         automountServiceAccountToken: false,
-        containers: containers.map(({ name, terminationMessagePath, volumeMounts }) => ({
-          name,
-          volumeMounts,
-          ...(terminationMessagePath === undefined ? {} : { terminationMessagePath }),
+        containers: containers.map((container) => ({
+          name: container.name,
+          volumeMounts: container.volumeMounts,
+          ...("terminationMessagePath" in container
+            ? { terminationMessagePath: container.terminationMessagePath }
+            : {}),
         })),
       },
     });

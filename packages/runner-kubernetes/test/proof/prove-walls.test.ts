@@ -111,8 +111,8 @@ describe("the walls of a Pod", () => {
     ["another word", (all: string) => all.replaceAll("denied", "blocked")],
     ["more than a line can have", (all: string) => `${all}${"\n".repeat(10_000)}`],
   ])("are not proven by a probe that prints %s", async (_what, change) => {
-    const { probe } = createPod([BOTH]);
-    const lying = { probe: async (...asked: Parameters<typeof probe>) => change(await probe(...asked)) };
+    const pod = createPod([BOTH]);
+    const lying = { probe: async (...asked: Parameters<typeof pod.probe>) => change(await pod.probe(...asked)) };
 
     await expect(prove(lying)).rejects.toThrow("did not report on each of its targets");
   });

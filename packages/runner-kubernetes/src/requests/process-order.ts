@@ -1,5 +1,5 @@
 /** A process to start in a Pod. It is the beginning of the input of a stream for a turn, in as many bytes as the opening says. */
-export type TurnOrder = {
+export type ProcessOrder = {
   readonly argv: readonly [string, ...string[]];
   /** The variables that replace or extend those of the container */
   readonly env: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export type TurnOrder = {
 };
 
 /** The end of a turn, as the last value of its stream: `AgentEnd`, and whether the sidecar ended it. */
-export type TurnEnd = {
+export type ProcessEnd = {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly oomKills: number;

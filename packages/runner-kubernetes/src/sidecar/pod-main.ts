@@ -1,5 +1,5 @@
-import { toRoots } from "./sidecar/pod-roots.ts";
-import { startSidecar } from "./sidecar/start-sidecar.ts";
+import { toRoots } from "./pod-roots.ts";
+import { startSidecar } from "./start-sidecar.ts";
 
 const EGRESS_PORT = 3128;
 

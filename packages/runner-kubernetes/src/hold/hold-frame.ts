@@ -1,5 +1,5 @@
 import { BudgieError } from "@budgie/core";
-import type { TurnOrder } from "../requests/turn-order.ts";
+import type { ProcessOrder } from "../requests/process-order.ts";
 
 /** A message of the socket between sidecar and `hold`. */
 export type HoldFrame = { readonly kind: string; readonly payload: Buffer };
@@ -67,7 +67,7 @@ export function toNumbers(numbers: readonly number[]): Buffer {
 }
 
 /** Returns the message that starts a process. Throws `INPUT_INVALID` if it is too long. */
-export function toStart({ argv, directory, env, limits, ports, unset }: TurnOrder): Buffer {
+export function toStart({ argv, directory, env, limits, ports, unset }: ProcessOrder): Buffer {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const counts = [argv.length, variables.length, unset.length, ports?.length ?? NO_JAIL, limits.pids];
   const text = [directory, ...argv, ...variables, ...unset].map((one) => `${one}\0`).join("");

@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { WireStream } from "../wire/wire-stream.ts";
 
 /** The most connections of an agent that are on the wire at once. */
-export const MOST_CONNECTIONS = 48;
+const MOST_CONNECTIONS = 48;
 const MOST_WAITING = 256;
 
 /** Creates the listener of an agent's connections. Each becomes a stream of the wire; more than 48 wait for their turn. */

@@ -6,14 +6,14 @@ const MIB = 1024 * 1024;
 const PROGRAMS_BYTES = 8 * MIB;
 const PRIVATE_BYTES = MIB;
 /** The size of `/dev/shm`, as an engine gives it. */
-export const SHM_BYTES = 64 * MIB;
+const SHM_BYTES = 64 * MIB;
 
 /** Lists the volumes of a Pod. */
 export function listVolumes({ copyBytes, homeBytes, tmpBytes }: PodLimits) {
   return [
     { name: "programs", emptyDir: { medium: "Memory", sizeLimit: String(PROGRAMS_BYTES) } },
-    { name: "home", emptyDir: { sizeLimit: String(withReserve(homeBytes)) } },
-    { name: "work", emptyDir: { sizeLimit: String(withReserve(copyBytes)) } },
+    { name: "home", emptyDir: { sizeLimit: String(addReserve(homeBytes)) } },
+    { name: "work", emptyDir: { sizeLimit: String(addReserve(copyBytes)) } },
     { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: String(tmpBytes + SHM_BYTES) } },
     { name: "private", emptyDir: { medium: "Memory", sizeLimit: String(PRIVATE_BYTES) } },
   ];
@@ -43,10 +43,10 @@ export function listAgentMounts({ workspace }: Pick<PodShape, "workspace">) {
 
 /** Returns the most that the volumes on disk take. */
 export function countDiskBytes({ copyBytes, homeBytes }: PodLimits): number {
-  return withReserve(homeBytes) + withReserve(copyBytes);
+  return addReserve(homeBytes) + addReserve(copyBytes);
 }
 
 /** Adds what a home may grow until the sidecar sees it. Kubelet would remove the whole Pod, and with it the session. */
-function withReserve(bytes: number): number {
+function addReserve(bytes: number): number {
   return Math.ceil(bytes * 1.5);
 }
