@@ -5,6 +5,9 @@ import { rolldown } from "rolldown";
 const MAIN = fileURLToPath(new URL("../../packages/runner-kubernetes/dist/sidecar/pod-main.js", import.meta.url));
 const [file] = process.argv.slice(2);
 
-const build = await rolldown({ input: MAIN, platform: "node" });
+// The package's build for `require` is UMD, whose imports a bundler cannot follow.
+const alias = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" };
+
+const build = await rolldown({ input: MAIN, platform: "node", resolve: { alias } });
 await build.write({ file, format: "esm", codeSplitting: false });
 await build.close();
