@@ -52,7 +52,7 @@ function createRules(
   };
 
   return async (object, lease) => {
-    // Who resumed a session has its own lease, and may not have changed the rest.
+    // A budgie that resumed a session has its own lease, and may not have changed the rest.
     const record = parseMetadata(lease ?? object).owner;
     if (record === undefined && policy.force !== true) return "its labels do not say whose it is";
     const renewed = toDate(lease?.spec["renewTime"]).getTime();

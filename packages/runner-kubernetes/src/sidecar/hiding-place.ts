@@ -47,7 +47,7 @@ export function createHidingPlace({ hidden, tree }: Pick<PodRoots, "hidden" | "t
       if (one.mode !== undefined) await closeAgain(parent.path, one.mode);
       away.pop();
     }
-    // What an agent left there is removed once the originals are back.
+    // Files that an agent left there are removed once the originals are back.
     await emptyFolder(hidden);
   }
 
