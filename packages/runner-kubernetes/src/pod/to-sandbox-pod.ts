@@ -71,7 +71,7 @@ export function toSandboxPod(shape: PodShape) {
           resources: { requests: agent, limits: agent },
           volumeMounts: listAgentMounts(shape),
         },
-      ],
+      ] as const,
       volumes: listVolumes(limits),
     },
   };

@@ -1,27 +1,26 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findClusterLack, startCluster, type Cluster } from "@budgie/testkit";
+import { toSandboxPod } from "../../src/pod/index.ts";
+import { SHAPE } from "../helpers/pod-shape.ts";
 
 const RENDERED = fileURLToPath(new URL("../../../../deploy/rendered.yaml", import.meta.url));
-const LOCKED = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
-const LIMITS = { cpu: "1", memory: "64Mi", "ephemeral-storage": "64Mi" };
-const SPEC = {
-  restartPolicy: "Never",
-  activeDeadlineSeconds: 60,
-  enableServiceLinks: false,
-  automountServiceAccountToken: false,
-  dnsPolicy: "None",
-  dnsConfig: { nameservers: ["127.0.0.1"] },
-  securityContext: { runAsNonRoot: true, runAsUser: 1000, seccompProfile: { type: "RuntimeDefault" } },
-  volumes: [{ name: "home", emptyDir: {} }],
-};
 const LEASE = {
   apiVersion: "coordination.k8s.io/v1",
   kind: "Lease",
   name: "l",
   uid: "11111111-1111-1111-1111-111111111111",
 };
-const AGENT = makeContainer("agent");
+const IMAGE = "registry.example.com/budgie/x:1";
+const { spec: SPEC, ...POD } = toSandboxPod({
+  ...SHAPE,
+  name: "p",
+  images: { agent: IMAGE, sidecar: IMAGE },
+  labels: { "app.kubernetes.io/managed-by": "budgie" },
+  owner: LEASE,
+});
+const [SIDECAR, AGENT] = SPEC.containers;
+const LOCKED = AGENT.securityContext;
 const CHANGES: readonly (readonly [string, object, string])[] = [
   [
     "a privileged container",
@@ -39,17 +38,17 @@ const CHANGES: readonly (readonly [string, object, string])[] = [
     withAgent({ securityContext: { ...LOCKED, capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] } } }),
     "capabilities",
   ],
-  ["a third container", { containers: [makeContainer("budgie"), AGENT, makeContainer("third")] }, "spec.containers"],
-  ["an init container", { initContainers: [makeContainer("first")] }, "initContainers"],
-  ["a folder of the node", { volumes: [{ name: "h", hostPath: { path: "/" } }] }, "hostPath"],
-  ["a Secret's volume", { volumes: [{ name: "h", secret: { secretName: "s" } }] }, "volumes"],
-  ["the downward API", { volumes: [{ name: "h", downwardAPI: { items: [] } }] }, "volumes"],
+  ["a third container", { containers: [SIDECAR, AGENT, { ...SIDECAR, name: "third" }] }, "spec.containers"],
+  ["an init container", { initContainers: [{ ...SIDECAR, name: "first" }] }, "initContainers"],
+  ["a folder of the node", { volumes: [...SPEC.volumes, { name: "h", hostPath: { path: "/" } }] }, "hostPath"],
+  ["a Secret's volume", { volumes: [...SPEC.volumes, { name: "h", secret: { secretName: "s" } }] }, "volumes"],
+  ["the downward API", { volumes: [...SPEC.volumes, { name: "h", downwardAPI: { items: [] } }] }, "volumes"],
   ["the node's network", { hostNetwork: true }, "hostNetwork"],
   ["the node's processes", { hostPID: true }, "hostPID"],
   ["another account", { serviceAccountName: "budgie" }, "serviceAccountName"],
   ["the cluster's names", { dnsPolicy: "ClusterFirst" }, "dnsPolicy"],
   ["the user root", { securityContext: { ...SPEC.securityContext, runAsUser: 0 } }, "runAsUser"],
-  ["no seccomp profile", { securityContext: { runAsNonRoot: true, runAsUser: 1000 } }, "seccompProfile"],
+  ["no seccomp profile", { securityContext: { ...SPEC.securityContext, seccompProfile: undefined } }, "seccompProfile"],
 ];
 const lack = findClusterLack();
 
@@ -85,21 +84,10 @@ describe.skipIf(lack !== undefined)("the chart's namespace", () => {
   });
 });
 
-function makeContainer(name: string) {
-  return { name, image: "registry.example.com/budgie/x:1", securityContext: LOCKED, resources: { limits: LIMITS } };
-}
-
 function withAgent(change: object): object {
-  return { containers: [makeContainer("budgie"), { ...AGENT, ...change }] };
+  return { containers: [SIDECAR, { ...AGENT, ...change }] };
 }
 
 function makePod(change: object, namespace: string) {
-  const labels = { "app.kubernetes.io/managed-by": "budgie" };
-  const metadata = { name: "p", namespace, labels, ownerReferences: [LEASE] };
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata,
-    spec: { ...SPEC, containers: [makeContainer("budgie"), AGENT], ...change },
-  };
+  return { ...POD, metadata: { ...POD.metadata, namespace }, spec: { ...SPEC, ...change } };
 }
