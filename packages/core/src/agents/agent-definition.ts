@@ -1,3 +1,4 @@
+import { isRecord } from "../bounds/is-record.ts";
 import { dirname } from "node:path";
 import { z } from "zod";
 import { BudgieError } from "../errors.ts";
@@ -147,10 +148,6 @@ function readFields(yaml: string): Pick<Read, "fields" | "isLenient"> {
     if (fields === undefined) throw error;
     return { fields, isLenient: true };
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 // Whatever writes a definition, walks it recursively.

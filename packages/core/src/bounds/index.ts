@@ -2,6 +2,7 @@
 export { addPiece } from "./add-piece.ts";
 export { createByteBudget, type ByteBudget } from "./byte-budget.ts";
 export { JSON_BOUNDS, REQUEST_BOUNDS, type JsonBounds } from "./json-bounds.ts";
+export { isRecord } from "./is-record.ts";
 export { createLineReader } from "./line-reader.ts";
 export { orAborted } from "./or-aborted.ts";
 export { parseBoundedJson, parseCountedJson } from "./parse-bounded-json.ts";

@@ -1,6 +1,6 @@
+import { isRecord } from "@budgie/core/bounds";
 import { cleanLine, cleanText } from "./clean-text.ts";
 import { LIMITS } from "./limits.ts";
-import { isRecord } from "./read-message.ts";
 
 const FEATURES = ["completions", "logging", "prompts", "resources", "tools"];
 

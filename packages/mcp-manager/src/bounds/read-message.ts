@@ -1,3 +1,4 @@
+import { isRecord } from "@budgie/core/bounds";
 import { LIMITS } from "./limits.ts";
 import { cleanLine } from "./clean-text.ts";
 
@@ -31,9 +32,4 @@ function toError({ code, message }: Readonly<Record<string, unknown>>): { code: 
 
 function isId(id: unknown): id is number | string {
   return typeof id === "number" || (typeof id === "string" && id.length <= LIMITS.name);
-}
-
-/** Tells whether a value is an object with keys. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

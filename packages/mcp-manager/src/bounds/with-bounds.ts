@@ -1,10 +1,10 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { createRate } from "@budgie/core/bounds";
+import { createRate, isRecord } from "@budgie/core/bounds";
 import { cleanLine } from "./clean-text.ts";
 import { pickInitialize } from "./pick-initialize.ts";
 import { LIMITS } from "./limits.ts";
-import { isRecord, readMessage, type ServerMessage } from "./read-message.ts";
+import { readMessage, type ServerMessage } from "./read-message.ts";
 
 export type TransportEvents = {
   /** A line for the server's log */

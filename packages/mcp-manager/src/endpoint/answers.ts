@@ -1,3 +1,4 @@
+import { isRecord } from "@budgie/core/bounds";
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import {
   ErrorCode,
@@ -10,7 +11,6 @@ import { BudgieError } from "@budgie/core";
 import type { McpCall } from "@budgie/core/runs";
 import { cleanLine, cleanText } from "../bounds/clean-text.ts";
 import { LIMITS } from "../bounds/limits.ts";
-import { isRecord } from "../bounds/read-message.ts";
 import { withFallback } from "../bounds/with-fallback.ts";
 import { FORWARDED_METHODS, type ForwardedMethod } from "../server/forwarded-methods.ts";
 import type { RequestOptions } from "../server/managed-server.ts";

@@ -1,3 +1,4 @@
+import { isRecord } from "@budgie/core/bounds";
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
@@ -5,7 +6,6 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ErrorCode, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import type { ChangedList } from "../bounds/with-bounds.ts";
-import { isRecord } from "../bounds/read-message.ts";
 import { ANYTHING } from "../server/connection.ts";
 import { createAnswers, type AnswersOptions } from "./answers.ts";
 

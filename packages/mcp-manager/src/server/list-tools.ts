@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { createJsonScan, JSON_BOUNDS } from "@budgie/core/bounds";
+import { createJsonScan, isRecord, JSON_BOUNDS } from "@budgie/core/bounds";
 import { cleanLine, cleanText } from "../bounds/clean-text.ts";
 import { LIMITS } from "../bounds/limits.ts";
-import { isRecord } from "../bounds/read-message.ts";
 
 /** A tool of a server, without invisible characters. */
 export type McpTool = {

@@ -1,6 +1,6 @@
+import { isRecord } from "@budgie/core/bounds";
 import { z } from "zod";
 import { BudgieError } from "@budgie/core";
-import { isRecord } from "../bounds/read-message.ts";
 
 /** The result of a tool. Its parts are as the server sent them. */
 export type ToolResult = {

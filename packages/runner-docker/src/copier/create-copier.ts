@@ -5,7 +5,7 @@ import { BudgieError } from "@budgie/core";
 import type { FilledEntry, FoundEntry } from "@budgie/core/copies";
 import { createTail, readBounded } from "@budgie/core/protocol";
 import type { PathKind } from "@budgie/sandbox/proc";
-import { fromRecords, toRecords } from "@budgie/sandbox/records";
+import { formatWords, fromRecords, toRecords } from "@budgie/sandbox/records";
 import { attach } from "../engine/attach.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { demultiplex } from "../engine/demultiplex.ts";
@@ -116,11 +116,7 @@ function follow(socket: Duplex, remove: () => Promise<unknown>): Run {
   return {
     socket,
     stdout,
-    words: () =>
-      Buffer.concat(words.chunks())
-        .toString()
-        .replace(/[^ -~]+/g, " ")
-        .trim(),
+    words: () => formatWords(words.chunks()),
     async [Symbol.asyncDispose]() {
       for (const stream of [socket, stdout, stderr]) stream.destroy();
       await remove();

@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import { createLineReader } from "@budgie/core/bounds";
-import { CLOCK, type Clock } from "../wire/index.ts";
+import { CLOCK, pause, type Clock } from "../wire/index.ts";
 import type { PodChange, PodWatch } from "./cluster.ts";
 import { checkAnswer, type Asked } from "./judge-answer.ts";
 import { createKnownPods, type KnownPods } from "./known-pods.ts";
@@ -47,7 +47,7 @@ export function watchPods(options: WatchOptions): PodWatch {
         if (error instanceof BudgieError && error.code === "CONFIG_INVALID") return error;
         waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
       }
-      await waitFor(clock, waitMs, closing.signal);
+      await pause(waitMs, { clock, signal: closing.signal });
     }
     return undefined;
   }
@@ -122,17 +122,4 @@ function takeEvent(line: Buffer, known: KnownPods): boolean {
   if (pod === undefined || (type !== "ADDED" && type !== "MODIFIED" && type !== "DELETED")) return false;
   known.see(pod, type === "DELETED");
   return true;
-}
-
-function waitFor(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = (): void => {
-      stop();
-      signal.removeEventListener("abort", finish);
-      resolve();
-    };
-    const stop = clock.every(ms, finish);
-    signal.addEventListener("abort", finish);
-    if (signal.aborted) finish();
-  });
 }

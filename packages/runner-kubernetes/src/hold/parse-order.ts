@@ -1,5 +1,5 @@
 import { BudgieError } from "@budgie/core";
-import { parseBoundedJson } from "@budgie/core/bounds";
+import { isRecord, parseBoundedJson } from "@budgie/core/bounds";
 import type { ProcessOrder } from "../requests/process-order.ts";
 
 /** The most bytes of an order. */
@@ -36,10 +36,6 @@ function parseLimits(limits: unknown): ProcessOrder["limits"] {
   const { diskBytes, pids } = limits;
   if (!isCount(pids) || pids < 1 || pids > MOST_PIDS || !isCount(diskBytes)) throw orderError("limits");
   return { pids, diskBytes };
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isCount(value: unknown): value is number {

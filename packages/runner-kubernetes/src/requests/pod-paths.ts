@@ -14,8 +14,11 @@ export const POD = {
   private: "/private",
 } as const;
 
+/** The sidecar's socket for bridges. */
+export const WIRE_SOCKET = `${POD.private}/wire`;
+
 /** The command of a bridge, which passes its stdin and stdout to the sidecar's socket. */
-export const BRIDGE = ["/opt/budgie/hold", "bridge", `${POD.private}/wire`] as const;
+export const BRIDGE = ["/opt/budgie/hold", "bridge", WIRE_SOCKET] as const;
 
 /** The socket to which `hold` connects once. */
 export const HOLD_SOCKET = `${POD.programs}/hold.sock`;

@@ -19,6 +19,3 @@ export type ProcessEnd = {
   /** True if the sidecar stopped it, since the home had outgrown its limit */
   readonly isDiskFull: boolean;
 };
-
-/** The exit code of a command that does not exist, as in other sandboxes. */
-export const NOT_RUN = 125;

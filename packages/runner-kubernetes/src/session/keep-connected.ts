@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { CLOCK, createWire, type Clock, type Wire, type WireStream } from "../wire/index.ts";
+import { CLOCK, createWire, pause, type Clock, type Wire, type WireStream } from "../wire/index.ts";
 
 /** The way to a Pod. */
 export type PodConnection = {
@@ -58,19 +58,4 @@ export async function keepConnected(connection: PodConnection, signal: AbortSign
     wire.close();
     throw error;
   }
-}
-
-type Pausing = { readonly clock: Clock; readonly signal: AbortSignal };
-
-function pause(ms: number, { clock, signal }: Pausing): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = (): void => {
-      stop();
-      signal.removeEventListener("abort", finish);
-      resolve();
-    };
-    const stop = clock.every(ms, finish);
-    signal.addEventListener("abort", finish);
-    if (signal.aborted) finish();
-  });
 }

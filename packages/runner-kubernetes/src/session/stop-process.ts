@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Exit, StopReason } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
-import { NOT_RUN } from "../requests/index.ts";
+import { NOT_RUN } from "@budgie/sandbox/init";
 import type { AgentEnd } from "../wire/index.ts";
 
 /** A process in a Pod, as far as stopping it needs. */

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { BudgieError } from "@budgie/core";
-import { parseBoundedJson } from "@budgie/core/bounds";
+import { isRecord, parseBoundedJson } from "@budgie/core/bounds";
 import type { CoverEntry } from "@budgie/core/policy";
 import { busyError, unusableError, type HoldLink } from "../hold/hold-link.ts";
 import type { WireStream } from "../wire/wire-stream.ts";
@@ -163,10 +163,6 @@ function isCover(value: unknown): value is CoverEntry {
 
 function isName(name: string): boolean {
   return name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("\0");
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function toError(error: unknown) {

@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { HOLD_SOCKET, POD } from "../requests/pod-paths.ts";
+import { SANDBOX } from "@budgie/sandbox/profile";
+import { HOLD_SOCKET, POD, WIRE_SOCKET } from "../requests/pod-paths.ts";
 
 /** The folders and sockets of a sidecar, which tests have in a folder of their own. */
 export type PodRoots = {
@@ -26,12 +27,12 @@ export function toRoots(root: string): PodRoots {
     image: at("/opt/budgie"),
     programs: at(POD.programs),
     holdSocket: at(HOLD_SOCKET),
-    home: at("/home/agent"),
+    home: at(SANDBOX.home),
     work: at(POD.work),
     tree: at(`${POD.work}/tree`),
     hidden: at(`${POD.work}/hidden`),
     scratch: [at(`${POD.scratch}/tmp`), at(`${POD.scratch}/shm`)],
-    wireSocket: at(`${POD.private}/wire`),
+    wireSocket: at(WIRE_SOCKET),
   };
 }
 

@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { BudgieError } from "@budgie/core";
 import { createTail } from "@budgie/core/protocol";
+import { formatWords } from "@budgie/sandbox/records";
 
 /** A program of the image, and the folder that it fills or reads. */
 export type CopiedFolder = { readonly copier: string; readonly folder: string };
@@ -53,10 +54,7 @@ function start(verb: "pack" | "unpack", { copier, folder }: CopiedFolder) {
     child.once("close", () => resolve(code));
   });
   const failed = (what: "filled" | "read"): BudgieError => {
-    const said = Buffer.concat(words.chunks())
-      .toString()
-      .replace(/[^ -~]+/g, " ")
-      .trim();
+    const said = formatWords(words.chunks());
     const why = said === "" ? "" : `: the copier said ${JSON.stringify(said)}`;
     return new BudgieError("RUNNER_UNAVAILABLE", `A volume of the Pod could not be ${what}${why}. Ask again.`);
   };

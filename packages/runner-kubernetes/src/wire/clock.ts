@@ -14,3 +14,20 @@ export const CLOCK: Clock = {
     return () => clearInterval(timer);
   },
 };
+
+/** Resolves after a time, or as soon as the signal aborts. */
+export function pause(
+  ms: number,
+  { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      stop();
+      signal.removeEventListener("abort", finish);
+      resolve();
+    };
+    const stop = clock.every(ms, finish);
+    signal.addEventListener("abort", finish);
+    if (signal.aborted) finish();
+  });
+}

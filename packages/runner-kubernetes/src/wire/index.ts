@@ -1,5 +1,5 @@
 // The public surface of @budgie/runner-kubernetes/wire: every export is named here, and becomes API.
-export { CLOCK, type Clock } from "./clock.ts";
+export { CLOCK, pause, type Clock } from "./clock.ts";
 export { openExec, type ExecOptions } from "./open-exec.ts";
 export type { Opening, Purpose, Side } from "./opening.ts";
 export { receiveFile } from "./receive-file.ts";

@@ -1,4 +1,4 @@
 // The public surface of @budgie/sandbox/init: every export is named here, and becomes API.
 export { awaitExitMarker, createOutput, type Output } from "./exit-marker.ts";
-export { buildInitInput, INIT_SCRIPT } from "./init-script.ts";
+export { buildInitInput, INIT_SCRIPT, NOT_RUN } from "./init-script.ts";
 export { toExit } from "./to-exit.ts";
