@@ -1,0 +1,17 @@
+import type { BudgieError } from "@budgie/core";
+import type { Wire } from "../wire/index.ts";
+
+/** A running Pod of a session, and the wire to it. */
+export type LivePod = {
+  readonly name: string;
+  readonly uid: string;
+  readonly wire: Wire;
+  /** Address of its node; `undefined` if the cluster does not say it */
+  readonly nodeAddress: string | undefined;
+  /** The facts that `hold` told of its kernel */
+  readonly kernel: { readonly landlock: number; readonly ports: readonly [first: number, last: number] };
+  /** Resolves when it can be used no more: to the reason. Never rejects */
+  readonly lost: Promise<BudgieError>;
+  /** Removes it, and resolves once it is gone */
+  readonly remove: () => Promise<void>;
+};
