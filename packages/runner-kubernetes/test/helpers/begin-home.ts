@@ -15,7 +15,7 @@ export type BegunHome = AsyncDisposable & {
   readonly hold: FakeHold;
   readonly ask: FakeBudgie["ask"];
   /** Runs a turn, in which the agent does this to its files */
-  readonly runTurn: (act?: () => void) => Promise<void>;
+  readonly runTurn: (act?: () => unknown) => Promise<void>;
 };
 
 /** Starts a sidecar, and opens its home. */
@@ -34,7 +34,7 @@ export async function beginHome(): Promise<BegunHome> {
       const turn = startTurn();
       await hold.hear("S");
       hold.say("P");
-      act();
+      await act();
       hold.say("E", [0, 0, 0]);
       await turn.last;
     },
