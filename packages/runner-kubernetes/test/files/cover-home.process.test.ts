@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -88,6 +89,9 @@ it("what a turn without covers made comes back after one with them", async () =>
   await place.runTurn();
 
   expect(list(home)).toEqual({ ".kiro/steering/own": "own", ".kiro/agents/own.json": "own" });
+  expect(statSync(join(home, ".kiro/steering")).mode & 0o777).toBe(0o555);
+  // Only root could remove it otherwise.
+  chmodSync(join(home, ".kiro/steering"), 0o755);
 });
 
 it("covers of a turn that did not begin are gone from the next one, and from a home that is packed", async () => {

@@ -191,6 +191,8 @@ it("hidden paths come back where an agent has put links and closed folders in th
   expect(await turn.last).toMatchObject({ exitCode: 0 });
   expect(readFileSync(join(tree, "a/b/hidden/one"), "utf8")).toBe("original");
   expect(statSync(join(tree, "a/b/hidden")).mode & 0o777).toBe(0o555);
+  // Only root could remove it otherwise.
+  chmodSync(join(tree, "a/b/hidden"), 0o755);
   expect(readdirSync(tree).toSorted()).toEqual(["a", "moved"]);
   expect(readdirSync(join(work, "outside/b"))).toEqual([]);
 });
