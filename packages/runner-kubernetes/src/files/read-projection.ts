@@ -1,5 +1,6 @@
 import { constants, type Stats } from "node:fs";
 import { lstat, open, opendir, readlink, type FileHandle } from "node:fs/promises";
+import { posix } from "node:path";
 import { BudgieError, isHomePath } from "@budgie/core";
 import type { FilledEntry } from "@budgie/core/copies";
 import { readStart } from "@budgie/sandbox/home";
@@ -23,15 +24,13 @@ export function createProjectionRoom(): ProjectionRoom {
 }
 
 /**
- * Reads a file or a folder of the host as entries at a path, as a read-only mount would show them: links are kept as links, and what is neither
- * a file nor a folder, or cannot be read, is left out. Throws `CONFIG_INVALID` if it is larger than the room.
+ * Reads a file or a folder of the host as entries, by their paths below it, as a read-only mount would show them: links are kept as links, and
+ * what is neither a file nor a folder, is on another file system or cannot be read is left out. Throws `CONFIG_INVALID` if it is larger than the room.
  */
-export async function readProjection(
-  source: HeldSource,
-  at: string,
-  room: ProjectionRoom,
-): Promise<readonly FilledEntry[]> {
+export async function readProjection(source: HeldSource, room: ProjectionRoom): Promise<readonly FilledEntry[]> {
   const entries: FilledEntry[] = [];
+  await using root = await openSource(source);
+  const { dev } = await root.stat();
 
   async function readAny(file: FileHandle, here: string, path: string): Promise<void> {
     const facts = await file.stat();
@@ -50,7 +49,7 @@ export async function readProjection(
       if (names.length > MOST_FILES) throw tooMuchError(source.path);
       names.push(name);
     }
-    for (const name of names.toSorted()) await readChild(`${here}/${name}`, `${at}/${name}`);
+    for (const name of names.toSorted()) await readChild(`${here}/${name}`, posix.join(at, name));
   }
 
   async function readChild(here: string, path: string): Promise<void> {
@@ -61,7 +60,7 @@ export async function readProjection(
       if (target !== undefined) add({ entry: { path, kind: "link", target } });
       return;
     }
-    if (facts === undefined) return;
+    if (facts?.dev !== dev) return;
     const file = await openPlain(here, facts);
     if (file === undefined) return;
     await using _file = file;
@@ -75,8 +74,7 @@ export async function readProjection(
     entries.push(entry);
   }
 
-  await using file = await openSource(source);
-  await readAny(file, source.here, at);
+  await readAny(root, source.here, "");
   return entries;
 }
 

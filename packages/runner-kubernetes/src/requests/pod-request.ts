@@ -11,8 +11,8 @@
  * | `control`, `ask: "usage"` | none | last `{ok, homeBytes}` |
  * | `file`, `act: "fill"`, `volume` | records that fill it from nothing | last `{ok}` |
  * | `file`, `act: "pack"`, `volume` | none | records |
- * | `file`, `act: "write"`, `volume: "home"` or `"auth"` | records that replace files and links, and make missing folders | last `{ok}` |
- * | `file`, `act: "cover"` | JSON of `listBytes`: paths of the home; then records | last `{ok}`: until the turn has ended, these paths are away, and what the records make is in their place. What the `cover` before had in place is gone |
+ * | `file`, `act: "write"`, `volume: "home"`, `"auth"` or `"shown"` | records that replace files and links, and make missing folders | last `{ok}` |
+ * | `file`, `act: "cover"` | JSON of `listBytes`: paths of the home; then records | last `{ok}`: until the turn has ended, these paths are away, and what the records make is in their place. What the `cover` before had in place is gone, and all of the volume `shown` |
  * | `file`, `act: "read"`, `path`, `mostBytes` | none | the first bytes of a regular file of the home; last `{ok}`, or `{ok, kind}` for anything else: `folder`, `link`, `other`, null for a missing one, or `beyond` if a folder on the way is none |
  *
  * Records are those of the copier (`forwarder/copier.c`).
@@ -22,7 +22,7 @@ export type PodRequest =
   | { readonly purpose: "control"; readonly ask: "hello" | "kinds" | "hide" | "usage" }
   | { readonly purpose: "control"; readonly ask: "stop"; readonly signal: "TERM" | "KILL" }
   | { readonly purpose: "file"; readonly act: "fill" | "pack"; readonly volume: Volume }
-  | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" | "auth" }
+  | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" | "auth" | "shown" }
   | { readonly purpose: "file"; readonly act: "cover"; readonly listBytes: number }
   | { readonly purpose: "file"; readonly act: "read"; readonly path: string; readonly mostBytes: number };
 

@@ -107,6 +107,22 @@ it("covers of a turn that did not begin are gone from the next one, and from a h
   expect((await place.ask({ purpose: "file", act: "pack", volume: "home" })).bytes.includes("prompt")).toBe(false);
 });
 
+it("files at their own paths on the host are there for one turn", async () => {
+  await using place = await beginHome();
+  const { shown } = place.roots;
+  write(host, { "steering/one": "one", "hooks/commit-msg": "a hook" });
+  const projections = [{ source: join(host, "hooks"), home: undefined }];
+  const showHooks = async () => coverHome(place.wire, await readHomeCovers({ projections }, { shownPath: host }));
+
+  await showHooks();
+  expect(list(shown)).toEqual({ "hooks/commit-msg": "a hook" });
+  await place.runTurn();
+  expect(list(shown)).toEqual({});
+  await showHooks();
+  await cover(place, ["steering"]);
+  expect(list(shown)).toEqual({});
+});
+
 it.each([".kiro", ".kiro/steering", ".kiro/steering/deep"])(
   "a link that the agent left at %s is never followed",
   async (planted) => {

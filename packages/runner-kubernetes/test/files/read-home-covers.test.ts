@@ -143,6 +143,40 @@ describe("projections", () => {
   });
 });
 
+describe("projections at their own path", () => {
+  const readShown = async (projections: readonly Projection[], shownPath = root) => {
+    const { entries, shown } = await readHomeCovers({ projections }, { shownPath });
+    return [entries, shown].map((all) => all.map(({ entry }) => entry.path));
+  };
+
+  it("are shown below the Pod's path for them, also those that have none in the home", async () => {
+    make({ ".kiro/p.md": "prompt", "hooks/commit-msg": "", "schemas/one": "" });
+
+    const projections = [
+      toProjection(".kiro/p.md", ".kiro/agents/p.md"),
+      { source: `${join(root, "hooks")}/`, home: undefined },
+      { source: join(root, "schemas"), home: undefined, isRequired: true },
+      { source: "/etc/hostname", home: undefined },
+    ];
+
+    expect(await readShown(projections)).toEqual([
+      [".kiro/agents/p.md"],
+      ["hooks", "hooks/commit-msg", "schemas", "schemas/one", ".kiro/p.md"],
+    ]);
+  });
+
+  it("are refused if they are required and lie elsewhere", async () => {
+    make({ "home/x": "", "homes/x": "" });
+    for (const source of [join(root, "homes/x"), join(root, "home")]) {
+      const asked = readShown([{ source, home: undefined, isRequired: true }], join(root, "home"));
+      await expect(asked).rejects.toMatchObject({
+        code: "CONFIG_INVALID",
+        message: expect.stringMatching(`"${source}" .* but what is below "${join(root, "home")}"`),
+      });
+    }
+  });
+});
+
 describe("hidden folders of the home", () => {
   it("show only their cover's files and projections", async () => {
     make({ "agents/own.json": "{}" });
