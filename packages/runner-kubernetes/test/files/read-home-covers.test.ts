@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   realpathSync,
@@ -103,6 +104,15 @@ describe("projections", () => {
     });
   });
 
+  it("leave out other file systems and devices", async () => {
+    expect(existsSync("/dev/shm")).toBe(true);
+
+    const { shown } = await read([{ source: "/dev", home: "dev" }]);
+
+    expect(shown).toMatchObject({ dev: "folder", "dev/fd": { link: "/proc/self/fd" } });
+    expect(Object.keys(shown).filter((path) => /^dev\/(?:shm|null|tty)/.test(path))).toEqual([]);
+  });
+
   it("lie over each other like mounts: the first at a path, and the deeper ones", async () => {
     make({ "a/x": "of a", "a/y": "of a", "a/sub/gone": "of a", "b/x": "of b", "deep/x": "deeper" });
 
@@ -166,8 +176,8 @@ describe("projections at their own path", () => {
   });
 
   it("are refused if they are required and lie elsewhere", async () => {
-    make({ "home/x": "", "homes/x": "" });
-    for (const source of [join(root, "homes/x"), join(root, "home")]) {
+    make({ "home/x": "", homeless: "" });
+    for (const source of [join(root, "homeless"), join(root, "home")]) {
       const asked = readShown([{ source, home: undefined, isRequired: true }], join(root, "home"));
       await expect(asked).rejects.toMatchObject({
         code: "CONFIG_INVALID",
