@@ -7,7 +7,6 @@ import {
   realpathSync,
   rmSync,
   symlinkSync,
-  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
@@ -27,11 +26,6 @@ function make(files: Readonly<Record<string, string>>): void {
     mkdirSync(join(root, path, ".."), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-}
-
-function fill(folder: string, count: number): void {
-  mkdirSync(join(root, folder), { recursive: true });
-  for (let index = 0; index < count; index += 1) writeFileSync(join(root, folder, `${index}`), "");
 }
 
 async function listen(path: string): Promise<AsyncDisposable> {
@@ -208,35 +202,5 @@ describe("hidden folders of the home", () => {
     const { shown } = await read([toProjection("agents")], { "~/.kiro/agents": { files: { note: "budgie's" } } });
 
     expect(shown).toEqual({ ".kiro/agents": "folder", ".kiro/agents/own.json": "{}" });
-  });
-});
-
-describe("a projection with more than is sent", () => {
-  it.each([
-    ["a large file", () => truncateSync(join(root, "skills/one"), 33 * 2 ** 20)],
-    [
-      "large files together",
-      () => ["one", "two"].map((name) => writeFileSync(join(root, "skills", name), Buffer.alloc(17 * 2 ** 20))),
-    ],
-    ["many files", () => fill("skills", 2_000)],
-    ["many files together", () => ["skills/a", "skills/b"].forEach((folder) => fill(folder, 1_001))],
-  ])("is refused for %s, with what to do", async (_, grow) => {
-    make({ "skills/one": "" });
-    grow();
-
-    await expect(read([toProjection("skills")])).rejects.toMatchObject({
-      code: "CONFIG_INVALID",
-      message: expect.stringMatching(/skills".*2000 files or 32 MiB.*Remove some/),
-    });
-  });
-
-  it("leaves only the rest of the room to the next one", async () => {
-    make({ "a/one": "", "b/one": "" });
-    for (const name of ["a", "b"]) truncateSync(join(root, name, "one"), 17 * 2 ** 20);
-
-    expect((await read([toProjection("a")])).paths).toEqual([".kiro/a"]);
-    await expect(read([toProjection("a"), toProjection("b")])).rejects.toMatchObject({
-      message: expect.stringContaining(`"${join(root, "b")}"`),
-    });
   });
 });
