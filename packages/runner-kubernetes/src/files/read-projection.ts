@@ -3,7 +3,6 @@ import { lstat, open, opendir, readlink, type FileHandle } from "node:fs/promise
 import { posix } from "node:path";
 import { BudgieError, isHomePath } from "@budgie/core";
 import type { FilledEntry } from "@budgie/core/copies";
-import { readStart } from "@budgie/sandbox/home";
 import { descriptorPath, movedError, type HeldSource } from "@budgie/sandbox/mounts";
 
 /** The room for all projections of a turn, from which each that is read takes its part. */
@@ -36,7 +35,7 @@ export async function readProjection(source: HeldSource, room: ProjectionRoom): 
     const facts = await file.stat();
     if (facts.isDirectory()) return readFolder(file, here, path);
     if (!facts.isFile()) return;
-    const content = await readStart(file.createReadStream({ autoClose: false }), room.bytes + 1);
+    const content = await readBytes(file, Math.min(facts.size, room.bytes) + 1);
     const mode = (facts.mode & 0o111) === 0 ? 0o444 : 0o555;
     add({ entry: { path, kind: "file", mode, size: content.length }, content });
   }
@@ -76,6 +75,16 @@ export async function readProjection(source: HeldSource, room: ProjectionRoom): 
 
   await readAny(root, source.here, "");
   return entries;
+}
+
+/** Reads at most so many bytes: a file may grow meanwhile. */
+async function readBytes(file: FileHandle, most: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(most);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < most; length += read) {
+    read = (await file.read(bytes, length, most - length)).bytesRead;
+  }
+  return bytes.subarray(0, length);
 }
 
 /** Opens a file or a folder that can be read. Anything else is not even opened, which a device could notice. */

@@ -121,6 +121,17 @@ it.each([["a"], ["a/b"], ["a/b/c"]])("a link at %s of a home leads nowhere", asy
   expect(await budgie.ask(read("a/b/c/file"))).toEqual({ bytes: Buffer.alloc(0), last: { ok: true, kind: "beyond" } });
 });
 
+it("each path of a record is below the home, also beside one that is", async () => {
+  const { budgie, running } = await begin();
+  await using _running = running;
+
+  for (const path of ["a/..", "a/", "a/.", "a/b\n"]) {
+    const written = await budgie.ask(WRITE, await toBytes([file("a/b", "new"), file(path, "new")]));
+    expect(written.last).toMatchObject({ error: { code: "INPUT_INVALID" } });
+  }
+  expect(readdirSync(join(running.roots.home, "a"))).toEqual(["b"]);
+});
+
 it("a folder in the place of a file is no file to replace", async () => {
   const { budgie, running } = await begin();
   await using _running = running;
