@@ -6,6 +6,7 @@
  * | `turn` | a `ProcessOrder` of `orderBytes`, then stdin | stdout; last a `ProcessEnd`. The Pod opens `{purpose: "stderr"}` when the process runs |
  * | `control`, `ask: "hello"` | none | last `{ok, landlock, ports: [first, last]}`: the ABI of Landlock, 0 for none, and the ephemeral ports |
  * | `control`, `ask: "stop"`, `signal: "TERM"` or `"KILL"` | none | last `{ok}` once all processes have the signal |
+ * | `control`, `ask: "idle"` | none | last `{ok}` unless a process runs, with all that was hidden in its place again |
  * | `control`, `ask: "kinds"` | JSON: paths below the copy | JSON: `folder`, `file`, `link`, `other` or null for each |
  * | `control`, `ask: "hide"` | JSON: `{path, content?}[]` below the copy | last `{ok}`: they are away until the turn has ended, with `content` in their place: a `CoverEntry` of core's policy, `"empty folder"`, `{files: {name: text}}` or `{content: text}`. A missing path stays missing |
  * | `control`, `ask: "usage"` | none | last `{ok, homeBytes}` |
@@ -18,7 +19,7 @@
  */
 export type PodRequest =
   | { readonly purpose: "turn"; readonly orderBytes: number }
-  | { readonly purpose: "control"; readonly ask: "hello" | "kinds" | "hide" | "usage" }
+  | { readonly purpose: "control"; readonly ask: "hello" | "idle" | "kinds" | "hide" | "usage" }
   | { readonly purpose: "control"; readonly ask: "stop"; readonly signal: "TERM" | "KILL" }
   | { readonly purpose: "file"; readonly act: "fill" | "pack"; readonly volume: Volume }
   | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" }

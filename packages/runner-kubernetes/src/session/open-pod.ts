@@ -45,7 +45,7 @@ export async function openPod(place: PodPlace, opening: PodOpening): Promise<Liv
   const remove = (): Promise<void> => cluster.remove("pods", created);
   try {
     await awaitPod(place.pods, name, opening.wait);
-    return await connect(place, { created, opening, remove });
+    return await connectPod(place, { created, opening, remove });
   } catch (error) {
     await remove().catch(() => undefined);
     throw error;
@@ -66,13 +66,18 @@ async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Prom
   }
 }
 
-type Created = {
-  readonly created: ClusterObject;
-  readonly opening: PodOpening;
+/** A Pod that runs. */
+type Running = {
+  readonly created: Pick<ClusterObject, "name" | "uid">;
+  readonly opening: Pick<PodOpening, "onStream" | "wait">;
   readonly remove: () => Promise<void>;
 };
 
-async function connect({ cluster, lease, pods }: PodPlace, { created, opening, remove }: Created): Promise<LivePod> {
+/** Connects to a Pod that runs. */
+export async function connectPod(
+  { cluster, lease, pods }: PodPlace,
+  { created, opening, remove }: Running,
+): Promise<LivePod> {
   const { name, uid } = created;
   const { signal = new AbortController().signal } = opening.wait;
   const wire = await keepConnected(

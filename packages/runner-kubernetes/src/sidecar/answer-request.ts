@@ -74,6 +74,12 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
     await hiding.hide(parseHidden(await readJson(input)));
     return { ok: true };
   },
+  async "control idle"(_stream, { hiding, hold, turns }) {
+    await hold();
+    if (turns.isRunning()) throw busyError();
+    await hiding.restore();
+    return { ok: true };
+  },
   async "control usage"(_stream, { roots }) {
     return { ok: true, homeBytes: await measureHome(roots.home) };
   },
