@@ -12,8 +12,9 @@
  * | `control`, `ask: "usage"` | none | last `{ok, homeBytes}` |
  * | `file`, `act: "fill"`, `volume` | records that fill it from nothing | last `{ok}` |
  * | `file`, `act: "pack"`, `volume` | none | records |
- * | `file`, `act: "write"`, `volume: "home"` | records that replace files and links, and make missing folders | last `{ok}` |
- * | `file`, `act: "read"`, `path`, `mostBytes` | none | the first bytes of a regular file of the home; last `{ok}`, or `{ok, kind}` for anything else: `folder`, `link`, `other`, or null for a missing one |
+ * | `file`, `act: "write"`, `volume: "home"` or `"auth"` | records that replace files and links, and make missing folders | last `{ok}` |
+ * | `file`, `act: "cover"` | JSON of `listBytes`: paths of the home; then records | last `{ok}`: until the turn has ended, these paths are away, and what the records make is in their place. What the `cover` before had in place is gone |
+ * | `file`, `act: "read"`, `path`, `mostBytes` | none | the first bytes of a regular file of the home; last `{ok}`, or `{ok, kind}` for anything else: `folder`, `link`, `other`, null for a missing one, or `beyond` if a folder on the way is none |
  *
  * Records are those of the copier (`forwarder/copier.c`).
  */
@@ -22,7 +23,8 @@ export type PodRequest =
   | { readonly purpose: "control"; readonly ask: "hello" | "idle" | "kinds" | "hide" | "usage" }
   | { readonly purpose: "control"; readonly ask: "stop"; readonly signal: "TERM" | "KILL" }
   | { readonly purpose: "file"; readonly act: "fill" | "pack"; readonly volume: Volume }
-  | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" }
+  | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" | "auth" }
+  | { readonly purpose: "file"; readonly act: "cover"; readonly listBytes: number }
   | { readonly purpose: "file"; readonly act: "read"; readonly path: string; readonly mostBytes: number };
 
 /** A volume of a Pod that budgie fills and reads: the session's home, or the copy of its workspace. */
