@@ -21,6 +21,7 @@ const ORDER: ProcessOrder = {
   unset: [],
   directory: "/workspace",
   ports: [3128],
+  isReadOnly: false,
   limits: { pids: 100, diskBytes: 100 * 1024 ** 2 },
 };
 
