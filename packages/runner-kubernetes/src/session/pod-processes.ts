@@ -1,4 +1,6 @@
 import { BudgieError, type StopReason } from "@budgie/core";
+import { readBounded } from "@budgie/core/protocol";
+import type { ProcessOrder } from "../requests/index.ts";
 import type { WireStream } from "../wire/index.ts";
 import type { LivePod } from "./live-pod.ts";
 import { startProcess, type PodProcess, type ProcessStart } from "./start-process.ts";
@@ -7,12 +9,16 @@ import { startProcess, type PodProcess, type ProcessStart } from "./start-proces
 export type PodProcesses = {
   /** Starts a process. Rejects with `INPUT_INVALID` while another one runs */
   readonly start: (pod: LivePod, start: Omit<ProcessStart, "stderr">) => Promise<PodProcess>;
+  /** Runs a process without input, and resolves to the beginning of its stdout, however it ends. Rejects after a minute */
+  readonly print: (pod: LivePod, order: ProcessOrder) => Promise<string>;
   /** Takes the stream of the process's stderr, and resets any other one */
   readonly takeStderr: (stream: WireStream) => void;
   readonly isRunning: () => boolean;
   /** Stops the process that runs, and waits for one that is just starting */
   readonly stop: (reason: StopReason) => Promise<void>;
 };
+
+const PRINT_MS = 60_000;
 
 /** Creates the processes of a session. */
 export function createPodProcesses(): PodProcesses {
@@ -28,8 +34,17 @@ export function createPodProcesses(): PodProcesses {
     return starting;
   }
 
+  async function print(pod: LivePod, order: ProcessOrder): Promise<string> {
+    const child = await start(pod, { order, input: "", signal: AbortSignal.timeout(PRINT_MS) });
+    child.stderr.resume();
+    const [text, { reason }] = await Promise.all([readBounded(child.stdout), child.exit]);
+    if (reason === "cancelled") throw lateError();
+    return text;
+  }
+
   return {
     start,
+    print,
     takeStderr(stream) {
       const give = giveStderr;
       giveStderr = undefined;
@@ -43,6 +58,10 @@ export function createPodProcesses(): PodProcesses {
       await child?.stop(reason);
     },
   };
+}
+
+function lateError(): BudgieError {
+  return new BudgieError("RUNNER_UNAVAILABLE", `A program in the Pod did not end within ${PRINT_MS / 1_000} seconds.`);
 }
 
 function busyError(): BudgieError {

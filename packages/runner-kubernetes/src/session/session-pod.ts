@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
-import { BudgieError, type SessionId } from "@budgie/core";
 import pLimit from "p-limit";
+import { BudgieError, type SessionId } from "@budgie/core";
 import type { LivePod } from "./live-pod.ts";
 import type { PodWait } from "./await-pod.ts";
 import type { PodOpening } from "./open-pod.ts";
 
 /** The Pod of a session, which begins when something needs it, and which the session can leave for another one. */
 export type SessionPod = {
-  /** Resolves to a Pod of this shape with all that the session has. Rejects with `SESSION_UNUSABLE` if that was lost with its Pod */
-  readonly open: (shape: PodOpening["shape"], wait: PodWait) => Promise<LivePod>;
-  /** Resolves to the Pod that there is; `undefined` if there is none */
-  readonly present: () => Promise<LivePod | undefined>;
+  /**
+   * Resolves to a Pod of this shape with all that the session has; default: the Pod that there is, or one of the usual shape. Rejects with
+   * `SESSION_UNUSABLE` if what the session had was lost with its Pod
+   */
+  readonly open: (wait: Pick<PodWait, "signal">, shape?: PodOpening["shape"]) => Promise<LivePod>;
   /** Packs what the session has, and removes the Pod. A Pod that cannot be packed stays */
   readonly leave: (signal: AbortSignal) => Promise<void>;
   readonly remove: () => Promise<void>;
@@ -19,52 +20,47 @@ export type SessionPod = {
 /** The means of a session's Pods. */
 export type SessionPodMeans = {
   readonly session: SessionId;
-  readonly open: (shape: PodOpening["shape"], wait: PodWait) => Promise<LivePod>;
+  readonly usualShape: PodOpening["shape"];
+  /** The Pod that a dead owner left */
+  readonly left?: LivePod | undefined;
+  /** Opens a Pod with all that was packed of the session */
+  readonly open: (shape: PodOpening["shape"], wait: Pick<PodWait, "signal">) => Promise<LivePod>;
   /** Packs what a Pod has of the session, for another one */
   readonly pack: (pod: LivePod, signal: AbortSignal) => Promise<void>;
-  /** Fills a new Pod with what was packed */
-  readonly restore: (pod: LivePod, signal: AbortSignal | undefined) => Promise<void>;
-  /** True if the session was packed by an earlier budgie */
-  readonly isPacked: boolean;
 };
 
 const MOVE_LIMIT_MS = 10 * 60_000;
 
-/** Creates the place of a session's Pod, in which there is none. */
-export function createSessionPod(means: SessionPodMeans): SessionPod {
+/** Creates the place of a session's Pod. */
+export function createSessionPod({ left, open: openNew, pack, session, usualShape }: SessionPodMeans): SessionPod {
   const inTurn = pLimit(1);
   let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] } | undefined;
   let isLost = false;
-  let { isPacked } = means;
+  if (left !== undefined) enter(left, usualShape);
 
-  async function open(shape: PodOpening["shape"], wait: PodWait): Promise<LivePod> {
-    if (isLost) throw lostError(means.session);
-    if (present !== undefined && isDeepStrictEqual(present.shape, shape)) return present.pod;
-    await leave(AbortSignal.timeout(MOVE_LIMIT_MS));
-    const pod = await means.open(shape, wait);
-    try {
-      if (isPacked) await means.restore(pod, wait.signal);
-    } catch (error) {
-      await pod.remove().catch(() => undefined);
-      throw error;
-    }
+  function enter(pod: LivePod, shape: PodOpening["shape"]): LivePod {
     const mine = (present = { pod, shape });
     void pod.lost.then(() => (isLost ||= present === mine));
     return pod;
   }
 
+  async function open(wait: Pick<PodWait, "signal">, shape = present?.shape ?? usualShape): Promise<LivePod> {
+    if (isLost) throw lostError(session);
+    if (present !== undefined && isDeepStrictEqual(present.shape, shape)) return present.pod;
+    await leave(AbortSignal.timeout(MOVE_LIMIT_MS));
+    return enter(await openNew(shape, wait), shape);
+  }
+
   async function leave(signal: AbortSignal): Promise<void> {
     if (present === undefined || isLost) return;
     const { pod } = present;
-    await means.pack(pod, signal);
-    isPacked = true;
+    await pack(pod, signal);
     present = undefined;
     await pod.remove();
   }
 
   return {
-    open: (shape, wait) => inTurn(() => open(shape, wait)),
-    present: () => inTurn(async () => (isLost ? undefined : present?.pod)),
+    open: (wait, shape) => inTurn(() => open(wait, shape)),
     leave: (signal) => inTurn(() => leave(signal)),
     remove: () =>
       inTurn(async () => {
