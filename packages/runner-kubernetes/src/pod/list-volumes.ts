@@ -8,6 +8,9 @@ const PRIVATE_BYTES = MIB;
 /** The size of `/dev/shm`, as an engine gives it. */
 const SHM_BYTES = 64 * MIB;
 
+/** Folders of the sidecar's volumes that the agent's container mounts. */
+export const AGENT_FOLDERS = [`${POD.work}/tree`, `${POD.scratch}/tmp`, `${POD.scratch}/shm`] as const;
+
 /** Lists the volumes of a Pod. */
 export function listVolumes({ copyBytes, homeBytes, tmpBytes }: PodLimits) {
   return [
