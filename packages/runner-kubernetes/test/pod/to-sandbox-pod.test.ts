@@ -42,6 +42,9 @@ describe("the Pod of a session", () => {
               { name: "scratch", mountPath: "/scratch" },
               { name: "private", mountPath: "/private" },
             ],
+            lifecycle: {
+              postStart: { exec: { command: ["mkdir", "-p", "/work/tree", "/scratch/tmp", "/scratch/shm"] } },
+            },
           },
           {
             name: "agent",
