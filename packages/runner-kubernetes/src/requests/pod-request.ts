@@ -13,6 +13,7 @@
  * | `file`, `act: "pack"`, `volume` | none | records |
  * | `file`, `act: "write"`, `volume: "home"` | records that replace files and links, and make missing folders | last `{ok}` |
  * | `file`, `act: "read"`, `path`, `mostBytes` | none | the first bytes of a regular file of the home; last `{ok}`, or `{ok, kind}` for anything else: `folder`, `link`, `other`, or null for a missing one |
+ * | `file`, `act: "trust"`, `form` | the user's certificates in this form, `pem` or `java`, at most 2 MiB | last `{ok}`: agents can read them |
  *
  * Records are those of the copier (`forwarder/copier.c`).
  */
@@ -22,6 +23,7 @@ export type PodRequest =
   | { readonly purpose: "control"; readonly ask: "stop"; readonly signal: "TERM" | "KILL" }
   | { readonly purpose: "file"; readonly act: "fill" | "pack"; readonly volume: Volume }
   | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" }
+  | { readonly purpose: "file"; readonly act: "trust"; readonly form: "pem" | "java" }
   | { readonly purpose: "file"; readonly act: "read"; readonly path: string; readonly mostBytes: number };
 
 /** A volume of a Pod that budgie fills and reads: the session's home, or the copy of its workspace. */
