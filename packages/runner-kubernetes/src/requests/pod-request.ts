@@ -15,6 +15,7 @@
  * | `file`, `act: "write"`, `volume: "home"` or `"auth"` | records that replace files and links, and make missing folders | last `{ok}` |
  * | `file`, `act: "cover"` | JSON of `listBytes`: paths of the home; then records | last `{ok}`: until the turn has ended, these paths are away, and what the records make is in their place. What the `cover` before had in place is gone |
  * | `file`, `act: "read"`, `path`, `mostBytes` | none | the first bytes of a regular file of the home; last `{ok}`, or `{ok, kind}` for anything else: `folder`, `link`, `other`, null for a missing one, or `beyond` if a folder on the way is none |
+ * | `file`, `act: "trust"`, `form` | the user's certificates in this form, `pem` or `java`, at most 2 MiB | last `{ok}`: agents can read them |
  *
  * Records are those of the copier (`forwarder/copier.c`).
  */
@@ -25,6 +26,7 @@ export type PodRequest =
   | { readonly purpose: "file"; readonly act: "fill" | "pack"; readonly volume: Volume }
   | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" | "auth" }
   | { readonly purpose: "file"; readonly act: "cover"; readonly listBytes: number }
+  | { readonly purpose: "file"; readonly act: "trust"; readonly form: "pem" | "java" }
   | { readonly purpose: "file"; readonly act: "read"; readonly path: string; readonly mostBytes: number };
 
 /** A volume of a Pod that budgie fills and reads: the session's home, or the copy of its workspace. */

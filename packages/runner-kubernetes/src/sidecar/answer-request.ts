@@ -9,6 +9,7 @@ import { takeBytes, type PodProcesses } from "./create-turns.ts";
 import { emptyFolder } from "./empty-folder.ts";
 import type { HiddenPath, HidingPlace } from "./hiding-place.ts";
 import { readHome, writeHome } from "./write-home.ts";
+import { writeTrust } from "./write-trust.ts";
 import { findKinds } from "./open-in.ts";
 import type { PodRoots } from "./pod-roots.ts";
 import { measureHome } from "./watch-home.ts";
@@ -110,6 +111,11 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
     if (turns.isRunning()) throw busyError();
     await hiding.clear(paths);
     await writeHome(roots.home, input);
+    return { ok: true };
+  },
+  async "file trust"({ input, opening: { form } }, { roots }) {
+    if (form !== "pem" && form !== "java") throw requestError("it has no form of certificates");
+    await writeTrust(roots.trust[form], input);
     return { ok: true };
   },
   async "file read"({ opening: { mostBytes, path }, output }, { roots }) {
