@@ -9,7 +9,7 @@
  * | `control`, `ask: "kinds"` | JSON: paths below the copy | JSON: `folder`, `file`, `link`, `other` or null for each |
  * | `control`, `ask: "hide"` | JSON: `{path, content?}[]` below the copy | last `{ok}`: they are away until the turn has ended, with `content` in their place: a `CoverEntry` of core's policy, `"empty folder"`, `{files: {name: text}}` or `{content: text}`. A missing path stays missing |
  * | `control`, `ask: "usage"` | none | last `{ok, homeBytes}` |
- * | `file`, `act: "fill"`, `volume` | records that fill it from nothing | last `{ok}` |
+ * | `file`, `act: "fill"`, `volume`, `isPacked?` | records that fill it from nothing; with `isPacked`, as a volume was packed | last `{ok}` |
  * | `file`, `act: "pack"`, `volume` | none | records |
  * | `file`, `act: "write"`, `volume: "home"` | records that replace files and links, and make missing folders | last `{ok}` |
  * | `file`, `act: "read"`, `path`, `mostBytes` | none | the first bytes of a regular file of the home; last `{ok}`, or `{ok, kind}` for anything else: `folder`, `link`, `other`, or null for a missing one |
@@ -20,7 +20,8 @@ export type PodRequest =
   | { readonly purpose: "turn"; readonly orderBytes: number }
   | { readonly purpose: "control"; readonly ask: "hello" | "kinds" | "hide" | "usage" }
   | { readonly purpose: "control"; readonly ask: "stop"; readonly signal: "TERM" | "KILL" }
-  | { readonly purpose: "file"; readonly act: "fill" | "pack"; readonly volume: Volume }
+  | { readonly purpose: "file"; readonly act: "fill"; readonly volume: Volume; readonly isPacked?: true | undefined }
+  | { readonly purpose: "file"; readonly act: "pack"; readonly volume: Volume }
   | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" }
   | { readonly purpose: "file"; readonly act: "read"; readonly path: string; readonly mostBytes: number };
 
