@@ -8,7 +8,9 @@ export const POD = {
   programs: "/budgie",
   /** Volume of the workspace's copy; the agent has its folder `tree` at its workspace path */
   work: "/work",
-  /** Volume of `/tmp` and `/dev/shm`, in memory; the agent has its folders `tmp` and `shm` there */
+  /** Volume of the session's home, which is its folder `agent`; the agent has only that */
+  home: "/home",
+  /** Volume of `/tmp`, `/dev/shm` and `/auth`, in memory; the agent has its folders `tmp`, `shm` and, read-only, `auth` there */
   scratch: "/scratch",
   /** The sidecar's own folder, with the socket of bridges */
   private: "/private",
