@@ -56,7 +56,9 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
     return turns.run(stream, toCount(stream.opening["orderBytes"]));
   },
   async "control hello"(_stream, { hold }) {
-    return { ok: true, ...(await (await hold()).hello) };
+    const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
+    const service = host === undefined || port === undefined ? null : `${host}:${port}`;
+    return { ok: true, service, ...(await (await hold()).hello) };
   },
   async "control stop"({ opening: { signal } }, { hold, turns }) {
     if (signal !== "TERM" && signal !== "KILL") throw requestError("it has no signal");
