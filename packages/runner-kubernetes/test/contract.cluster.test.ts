@@ -17,10 +17,17 @@ const NAMESPACE = "contract";
 // A fixed tag, which nodes do not ask a registry for.
 const IMAGES = { agent: "budgie-demo:test", sidecar: "budgie-kubernetes:test" };
 
+const POLICY = {
+  apiVersion: "networking.k8s.io/v1",
+  kind: "NetworkPolicy",
+  metadata: { name: "deny-all" },
+  spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"] },
+};
+
 describe.skipIf(lack !== undefined)("on a cluster", () => {
   let server: Cluster;
   const listKept = (id: string): readonly string[] =>
-    readdirSync(join(place, "state"), { recursive: true }).flatMap((path) =>
+    readdirSync(join(place, "state", "kubernetes-sessions")).flatMap((path) =>
       String(path).endsWith(id) ? [String(path)] : [],
     );
   const place = mkdtempSync(join(tmpdir(), "budgie-contract-"));
@@ -31,6 +38,7 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
     server = await startCluster("contract", Object.values(IMAGES));
     await server.kubectl(["create", "namespace", NAMESPACE]);
     await server.kubectl(["label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted"]);
+    await server.kubectl(["-n", NAMESPACE, "create", "-f", "-"], JSON.stringify(POLICY));
     await server.kubectl(["-n", NAMESPACE, "wait", "--for=create", "sa/default", "--timeout=100s"]);
   }, 300_000);
   afterAll(async () => {

@@ -32,8 +32,7 @@ async function collectOne(record: KeptRecord, { owner, records }: Stores, policy
 
 async function findSubject(record: KeptRecord, owner: Owner, { sessions }: GcPolicy): Promise<GcSubject> {
   // Nobody can resume what was changed in a Pod, and lost with it.
-  const isKept = record.packed !== undefined && record.packed.isStale !== true;
-  const keepMs = isKept ? record.keepMs : undefined;
+  const keepMs = record.isStale === true ? undefined : record.keepMs;
   const use = keepMs === undefined ? undefined : await sessions?.(record.id);
   const made = await owner.stateOf(record.owner, "state-directory");
   const has = use === undefined ? made : await owner.stateOf(use.owner, "state-directory");

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import type { OwnerState } from "@budgie/core/owners";
 import { BudgieError, type GcPolicy, type GcReport, type HomeRecord, type Owner, type SessionId } from "@budgie/core";
 import { fillVolume } from "../files/fill-volume.ts";
 import { packVolume } from "../files/pack-volume.ts";
@@ -13,22 +14,37 @@ import { loadFile, storeFile } from "./store-file.ts";
 
 /** The sessions of all owners that are packed in a state directory. */
 export type KeptSessions = {
-  /** Lists those that can be resumed, or that an own session has in place of a Pod */
   readonly list: () => Promise<readonly HomeRecord[]>;
+  /** Begins a session of this owner, of which nothing is packed. Throws `SESSION_NOT_FOUND` if another owner has one of this id */
+  readonly begin: (id: SessionId, keepMs: number | undefined) => Promise<void>;
   /**
-   * Makes a session this owner's, and resolves to what was packed of it. Throws `SESSION_NOT_FOUND` if it is gone, was changed in a Pod that
-   * was lost, or is another owner's. The caller makes sure that only one process tries.
+   * Makes a dead owner's session this owner's, and resolves to what was packed of it. If it was changed since, `adopt` has to find its Pod, and
+   * resolves to true then. Throws `SESSION_NOT_FOUND` if it is gone, was lost with its Pod, or is another owner's. The caller makes sure that
+   * only one process tries.
    */
-  readonly take: (id: SessionId, keepMs: number | undefined) => Promise<{ readonly fillId: string | undefined }>;
+  readonly take: (id: SessionId, taking: Taking) => Promise<PackedFacts>;
   /** Packs what a Pod has of a session, in which no process runs. What was packed before stays unless it resolves */
   readonly pack: (pod: LivePod, packing: SessionPacking) => Promise<void>;
   /** Fills a new Pod with what was packed. The Pod is good for nothing unless it resolves */
   readonly restore: (pod: LivePod, id: SessionId, signal?: AbortSignal) => Promise<void>;
-  /** Notes that a process is about to change a session, so that what was packed of it is out of date */
+  /** Notes that a session is about to be changed in a Pod, so that what was packed of it is out of date */
   readonly markStale: (id: SessionId) => Promise<void>;
   /** Removes all that is packed of a session */
   readonly remove: (id: SessionId) => Promise<void>;
   readonly collectGarbage: (policy: GcPolicy) => Promise<GcReport>;
+};
+
+/** The facts about what was packed of a session. */
+export type PackedFacts = {
+  /** True if there is something to restore */
+  readonly isPacked: boolean;
+  /** The id of the fill of its copy, if that is packed */
+  readonly fillId: string | undefined;
+};
+
+export type Taking = {
+  readonly keepMs: number | undefined;
+  readonly adopt: () => Promise<boolean>;
 };
 
 /** The session to pack. */
@@ -56,15 +72,30 @@ export function createKeptSessions({
 }): KeptSessions {
   const records = createKeptRecords(stateDir);
 
-  async function take(id: SessionId, keepMs: number | undefined) {
+  async function begin(id: SessionId, keepMs: number | undefined): Promise<void> {
     await owner.hold();
     const record = await records.find(id);
-    const state = record?.packed;
-    if (record === undefined || state === undefined || !(await isWhole(record, state))) throw goneError(id);
-    if (state.isStale === true) throw staleError(id);
-    if (!["dead", "own"].includes(await owner.stateOf(record.owner, "state-directory"))) throw notOurs(id);
+    if (record !== undefined && (await stateOf(record)) !== "own") throw notOurs(id);
+    if (record === undefined) await records.write({ id, owner: owner.record, created: new Date(), keepMs });
+  }
+
+  async function take(id: SessionId, { adopt, keepMs }: Taking): Promise<PackedFacts> {
+    await owner.hold();
+    const record = await records.find(id);
+    if (record === undefined) throw goneError(id);
+    if (!["dead", "own"].includes(await stateOf(record))) throw notOurs(id);
+    const { isStale, packed } = record;
+    if (isStale === true) {
+      if (!(await adopt())) throw staleError(id);
+    } else if (packed !== undefined && !(await isWhole(record, packed))) throw goneError(id);
     await records.write({ ...record, owner: owner.record, keepMs });
-    return { fillId: state.work?.fillId };
+    // What a Pod has is newer than what was packed.
+    const state = isStale === true ? undefined : packed;
+    return { isPacked: state !== undefined, fillId: state?.work?.fillId };
+  }
+
+  function stateOf(record: KeptRecord): Promise<OwnerState> {
+    return owner.stateOf(record.owner, "state-directory");
   }
 
   /** Resolves to true if the files of a session are there, at their lengths. */
@@ -81,7 +112,7 @@ export function createKeptSessions({
     const before = await records.find(id);
     const record = { id, owner: owner.record, created: before?.created ?? new Date(), keepMs };
     // Written before there are files: garbage collection finds them by the record only.
-    await records.write({ ...record, packed: before?.packed });
+    await records.write({ ...record, packed: before?.packed, isStale: before?.isStale });
     await mkdir(records.folderOf(id), { recursive: true, mode: 0o700 });
     try {
       const store = (volume: Volume, limit: number) =>
@@ -107,7 +138,6 @@ export function createKeptSessions({
   async function restore(pod: LivePod, id: SessionId, signal?: AbortSignal): Promise<void> {
     const { packed } = (await records.find(id)) ?? {};
     if (packed === undefined) throw goneError(id);
-    if (packed.isStale === true) throw staleError(id);
     const fill = (volume: Volume, file: KeptFile) => {
       const bytes = loadFile(join(records.folderOf(id), file.name), file);
       return fillVolume(pod.wire, {
@@ -123,22 +153,22 @@ export function createKeptSessions({
 
   async function markStale(id: SessionId): Promise<void> {
     const record = await records.find(id);
-    if (record?.packed === undefined || record.packed.isStale === true) return;
-    await records.write({ ...record, packed: { ...record.packed, isStale: true } });
+    if (record !== undefined && record.isStale !== true) await records.write({ ...record, isStale: true });
   }
 
   async function list(): Promise<readonly HomeRecord[]> {
     const { records: all } = await records.list();
-    const whole = all.map(async (record): Promise<readonly HomeRecord[]> => {
-      const { created, id, packed } = record;
-      if (packed === undefined || packed.isStale === true || !(await isWhole(record, packed))) return [];
-      return [{ id, created, home: records.folderOf(id), owner: await owner.stateOf(record.owner, "state-directory") }];
-    });
-    return (await Promise.all(whole)).flat();
+    return Promise.all(
+      all.map(async (record): Promise<HomeRecord> => {
+        const { created, id } = record;
+        return { id, created, home: records.folderOf(id), owner: await stateOf(record) };
+      }),
+    );
   }
 
   return {
     list,
+    begin,
     take,
     pack: (pod, packing) =>
       pack(pod, packing).catch((error: unknown) => {

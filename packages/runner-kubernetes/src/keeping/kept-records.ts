@@ -13,7 +13,9 @@ export type KeptRecord = {
   /** Time after its last use during which it outlives its owner; `undefined` if it does not */
   readonly keepMs: number | undefined;
   /** The state that was packed last; `undefined` before that */
-  readonly packed: PackedState | undefined;
+  readonly packed?: PackedState | undefined;
+  /** True once something has changed the session since, in a Pod */
+  readonly isStale?: true | undefined;
 };
 
 /** The state of a session as files. */
@@ -21,8 +23,6 @@ export type PackedState = {
   readonly home: KeptFile;
   /** The copy of its workspace, and the id of its fill */
   readonly work?: KeptFile & { readonly fillId: string };
-  /** True once a process has changed the session since */
-  readonly isStale?: boolean;
 };
 
 /** The records of a volume as a file. */
@@ -107,25 +107,31 @@ async function readRecord(path: string, id: string): Promise<KeptRecord | string
 function parseRecord(id: string, data: unknown): KeptRecord | string {
   if (!isSessionId(id)) return "its record is not named after a session";
   if (!isRecord(data)) return "its record is no object";
-  const { created, keepMs, owner: recorded, packed } = data;
+  const { created, isStale, keepMs, owner: recorded, packed } = data;
   const owner = parseOwnerRecord(recorded);
   const date = new Date(typeof created === "string" ? created : Number.NaN);
   if (owner === undefined) return "no owner is recorded";
   if (Number.isNaN(date.getTime())) return "no date is recorded";
   const state = packed === undefined ? undefined : parseState(packed);
   if (packed !== undefined && state === undefined) return "the recorded files are none of a session";
-  return { id, owner, created: date, keepMs: typeof keepMs === "number" ? keepMs : undefined, packed: state };
+  return {
+    id,
+    owner,
+    created: date,
+    keepMs: typeof keepMs === "number" ? keepMs : undefined,
+    packed: state,
+    isStale: isStale === true ? true : undefined,
+  };
 }
 
 function parseState(data: unknown): PackedState | undefined {
   if (!isRecord(data)) return undefined;
   const home = parseFile("home", data["home"]);
   if (home === undefined) return undefined;
-  const state = data["isStale"] === true ? { home, isStale: true } : { home };
-  if (data["work"] === undefined) return state;
+  if (data["work"] === undefined) return { home };
   const work = parseFile("work", data["work"]);
   const fillId = isRecord(data["work"]) ? data["work"]["fillId"] : undefined;
-  return work === undefined || typeof fillId !== "string" ? undefined : { ...state, work: { ...work, fillId } };
+  return work === undefined || typeof fillId !== "string" ? undefined : { home, work: { ...work, fillId } };
 }
 
 /** Parses the facts about a file, which can lie nowhere but in the session's folder. */
