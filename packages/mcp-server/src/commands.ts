@@ -34,7 +34,6 @@ export { byName } from "./mcp/names/find-tool.ts";
 export { toToolName } from "./mcp/names/tool-name.ts";
 export type { Tool, ToolOptions } from "./mcp/tools/tool.ts";
 export { buildTools } from "./mcp/tools/build-tools.ts";
-export { toShellCommand } from "./process/to-shell-command.ts";
 export { findNesting } from "./server/find-nesting.ts";
 export { createRunner } from "./server/create-runner.ts";
 export { createTurns, type Turns } from "./server/create-turns.ts";

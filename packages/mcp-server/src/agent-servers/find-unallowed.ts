@@ -2,12 +2,11 @@ import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { parseJson, readPlainFile, writeStateFile } from "@budgie/core/text";
+import { parseJson, readPlainFile, toShellCommand, writeStateFile } from "@budgie/core/text";
 import type { McpServer } from "@budgie/mcp-manager";
 import type { ServerConfig } from "../config/server-config.ts";
 import { stateDirOption } from "../config/host-paths.ts";
 import type { Host } from "../process/host.ts";
-import { toShellCommand } from "../process/to-shell-command.ts";
 import type { ServerPlace } from "./server-place.ts";
 
 /** A server's entry with its variables as they are written, its place, and the names of the user's variables that it may use. */

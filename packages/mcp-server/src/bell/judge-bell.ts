@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { FileTrust } from "@budgie/core/policy";
+import { toShellCommand } from "@budgie/core/text";
 import type { Host } from "../process/host.ts";
-import { toShellCommand } from "../process/to-shell-command.ts";
 import { findBellFiles } from "./find-bell-files.ts";
 
 /** The program of the command in "notify", or the reason why it does not run. */
