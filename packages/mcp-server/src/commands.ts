@@ -34,6 +34,5 @@ export { byName } from "./mcp/names/find-tool.ts";
 export { toToolName } from "./mcp/names/tool-name.ts";
 export type { Tool, ToolOptions } from "./mcp/tools/tool.ts";
 export { buildTools } from "./mcp/tools/build-tools.ts";
-export { findNesting } from "./server/find-nesting.ts";
 export { createRunner } from "./server/create-runner.ts";
 export { createTurns, type Turns } from "./server/create-turns.ts";

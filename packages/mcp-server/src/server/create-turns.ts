@@ -3,7 +3,7 @@ import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/co
 import { isKiros } from "@budgie/core/agents";
 import type { ScopedBudget } from "@budgie/core/budget";
 import { createByteBudget } from "@budgie/core/bounds";
-import type { FileTrust, Nesting } from "@budgie/core/policy";
+import { findNesting, type FileTrust, type Nesting } from "@budgie/core/policy";
 import { createOutputFiles, type Protocol } from "@budgie/core/protocol";
 import { createSessionStore, type RegisterEntry, type SessionStore } from "@budgie/core/sessions";
 import { escapeForTerminal } from "@budgie/core/text";
@@ -39,7 +39,6 @@ import { provideImage } from "../config/provide-image.ts";
 import { createLiveRuns } from "../live/live-runs.ts";
 import type { Host } from "../process/host.ts";
 import { createChangeSetsOpener, type ChangeSetsOpener } from "./change-sets-opener.ts";
-import { findNesting } from "./find-nesting.ts";
 import { openCopies } from "./open-copies.ts";
 import { loadWorkspaceRules } from "./load-workspace-rules.ts";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { findNesting } from "../../src/server/find-nesting.ts";
+import { findNesting } from "../../src/policy/nesting.ts";
 
 const NO_FILE = "/none";
 
