@@ -3,6 +3,7 @@ import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/co
 import { isKiros } from "@budgie/core/agents";
 import type { ScopedBudget } from "@budgie/core/budget";
 import { createByteBudget } from "@budgie/core/bounds";
+import { createLiveRuns } from "@budgie/core/live";
 import { findNesting, type FileTrust, type Nesting } from "@budgie/core/policy";
 import { createOutputFiles, type Protocol } from "@budgie/core/protocol";
 import { createSessionStore, type RegisterEntry, type SessionStore } from "@budgie/core/sessions";
@@ -36,7 +37,6 @@ import { createSweeper, type Sweeper } from "../garbage/sweeper.ts";
 import { toSweeps } from "../garbage/to-sweeps.ts";
 import { findImageTools } from "../config/find-image-tools.ts";
 import { provideImage } from "../config/provide-image.ts";
-import { createLiveRuns } from "../live/live-runs.ts";
 import type { Host } from "../process/host.ts";
 import { createChangeSetsOpener, type ChangeSetsOpener } from "./change-sets-opener.ts";
 import { openCopies } from "./open-copies.ts";

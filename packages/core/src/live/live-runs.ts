@@ -1,7 +1,10 @@
-import { BudgieError, type AheadCount } from "@budgie/core";
-import type { Asker, Isolation, OwnerAnswer } from "@budgie/core/owners";
-import type { TurnProgress } from "@budgie/core/protocol";
-import type { LeftChanges, Step } from "@budgie/core/turn";
+import { BudgieError } from "../errors.ts";
+import type { Asker, OwnerAnswer } from "../owners/ask-owner.ts";
+import type { Isolation } from "../owners/owner-record.ts";
+import type { TurnProgress } from "../protocol/turn-events.ts";
+import type { AheadCount } from "../runner/runner.ts";
+import type { LeftChanges } from "../turn/left-changes.ts";
+import type { Step } from "../turn/turn.ts";
 import { createRunOutput, type RunOutput } from "./run-output.ts";
 import { runRequest, type LiveRun, type runAnswer } from "./run-request.ts";
 import type { z } from "zod";

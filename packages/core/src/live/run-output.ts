@@ -1,5 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
-import { createTail, TRANSCRIPT_BYTES } from "@budgie/core/protocol";
+import { createTail, TRANSCRIPT_BYTES } from "../protocol/bounded-output.ts";
 
 /** The output of an agent, as far as it is kept. */
 export type RunOutput = {

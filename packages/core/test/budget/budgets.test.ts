@@ -6,7 +6,7 @@ import { createFakeRunner } from "@budgie/testkit";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseConfig } from "../../../cli/src/config/config.ts";
 import { toSilentHost } from "../../../cli/test/helpers/to-silent-host.ts";
-import { createTurns } from "../../src/server/create-turns.ts";
+import { createTurns } from "../../../mcp-server/src/server/create-turns.ts";
 
 describe("a budget of the configuration", () => {
   it("lets ten of fifty calls at once begin, in two budgies with one state", async () => {
