@@ -22,7 +22,6 @@ export { withKagentAgent, withKagentAgents } from "./agents/kagent-agents.ts";
 export { loadTools } from "./agents/load-tools.ts";
 export { judgeBell } from "./bell/judge-bell.ts";
 export { findMissingVariables, findPolicy, findProvided, findWorkspace } from "./config/settings.ts";
-export { forgetRemoved } from "./garbage/sweep-garbage.ts";
 export { toAgentsResult } from "./mcp/calls/to-agents-result.ts";
 export { formatRemedy, remarkFailed, formatRefused } from "./mcp/calls/format-refused.ts";
 export { remarkCopy } from "./mcp/calls/remark-copy.ts";

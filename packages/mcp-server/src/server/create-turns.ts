@@ -3,6 +3,7 @@ import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/co
 import { isKiros } from "@budgie/core/agents";
 import type { ScopedBudget } from "@budgie/core/budget";
 import { createByteBudget } from "@budgie/core/bounds";
+import { createSweeper, type Sweeper } from "@budgie/core/garbage";
 import { createLiveRuns } from "@budgie/core/live";
 import { findNesting, type FileTrust, type Nesting } from "@budgie/core/policy";
 import { createOutputFiles, type Protocol } from "@budgie/core/protocol";
@@ -33,14 +34,13 @@ import { addCommitTrailer } from "../process/add-commit-trailer.ts";
 import { readGitIdentity } from "../process/read-git-identity.ts";
 import { createBell, type Bell } from "../bell/create-bell.ts";
 import { ringBell } from "../bell/ring-bell.ts";
-import { createSweeper, type Sweeper } from "../garbage/sweeper.ts";
-import { toSweeps } from "../garbage/to-sweeps.ts";
 import { findImageTools } from "../config/find-image-tools.ts";
 import { provideImage } from "../config/provide-image.ts";
 import type { Host } from "../process/host.ts";
 import { createChangeSetsOpener, type ChangeSetsOpener } from "./change-sets-opener.ts";
 import { openCopies } from "./open-copies.ts";
 import { loadWorkspaceRules } from "./load-workspace-rules.ts";
+import { listSweeps } from "./list-sweeps.ts";
 
 /** The parts that run turns, for a server and for `budgie run`. */
 export type Turns = {
@@ -148,7 +148,7 @@ export async function createTurns(options: Options): Promise<Turns> {
     sessions,
   });
   const sweeper = createSweeper({
-    sweeps: toSweeps({
+    sweeps: listSweeps({
       sessions,
       runner,
       elsewhere,

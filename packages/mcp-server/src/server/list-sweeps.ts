@@ -1,12 +1,11 @@
 import type { Owner, Runner } from "@budgie/core";
 import type { BaseFiles } from "@budgie/copies/copying";
+import { sweepGarbage, type Sweep } from "@budgie/core/garbage";
 import type { OutputFiles } from "@budgie/core/protocol";
 import type { SessionRegister, SessionStore } from "@budgie/core/sessions";
 import type { ChangeSets } from "@budgie/copies/sets";
 import { escapeForTerminal } from "@budgie/core/text";
 import type { ServerConfig } from "../config/server-config.ts";
-import { sweepGarbage } from "./sweep-garbage.ts";
-import type { Sweep } from "./sweeper.ts";
 
 type Dependencies = {
   readonly sessions: Pick<SessionStore, "expireIdle">;
@@ -26,7 +25,7 @@ type Dependencies = {
 const WEEK_MS = 7 * 24 * 60 * 60_000;
 
 /** Returns what a server removes at intervals, in order. */
-export function toSweeps({
+export function listSweeps({
   bases,
   changes,
   config,

@@ -1,5 +1,7 @@
-import { isSessionId, type GcPolicy, type GcReport, type Owner, type Runner } from "@budgie/core";
-import type { SessionRegister } from "@budgie/core/sessions";
+import type { Owner } from "../owners/owner.ts";
+import type { GcPolicy, GcReport, Runner } from "../runner/runner.ts";
+import { isSessionId } from "../runner/session-id.ts";
+import type { SessionRegister } from "../sessions/session-register.ts";
 
 /** Removes what dead budgies left. Resolves to a line for each failure. */
 export async function sweepGarbage(
