@@ -20,7 +20,6 @@ export { buildProgram, createBuildCommand, type BuildCommand } from "./agents/cr
 export { listVariables } from "./agents/fill-headers.ts";
 export { withKagentAgent, withKagentAgents } from "./agents/kagent-agents.ts";
 export { loadTools } from "./agents/load-tools.ts";
-export { judgeBell } from "./bell/judge-bell.ts";
 export { findMissingVariables, findPolicy, findProvided, findWorkspace } from "./config/settings.ts";
 export { toAgentsResult } from "./mcp/calls/to-agents-result.ts";
 export { formatRemedy, remarkFailed, formatRefused } from "./mcp/calls/format-refused.ts";

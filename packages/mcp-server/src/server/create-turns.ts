@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/core";
+import { createBell, ringBell, type Bell } from "@budgie/core/bell";
 import { isKiros } from "@budgie/core/agents";
 import type { ScopedBudget } from "@budgie/core/budget";
 import { createByteBudget } from "@budgie/core/bounds";
@@ -32,8 +33,7 @@ import { findPolicy, findProvided, findWorkspace, listBudgets } from "../config/
 import type { ServerConfig } from "../config/server-config.ts";
 import { addCommitTrailer } from "../process/add-commit-trailer.ts";
 import { readGitIdentity } from "../process/read-git-identity.ts";
-import { createBell, type Bell } from "../bell/create-bell.ts";
-import { ringBell } from "../bell/ring-bell.ts";
+import { startBell } from "../process/start-bell.ts";
 import { findImageTools } from "../config/find-image-tools.ts";
 import { provideImage } from "../config/provide-image.ts";
 import type { Host } from "../process/host.ts";
@@ -213,7 +213,7 @@ export async function createTurns(options: Options): Promise<Turns> {
 /** Creates the bell that the user wants. A nested budgie's turn is part of one that has a bell, and a person needs none of their own commands. */
 function findBell({ config, host, protocol }: Options, nesting: Nesting, trust: FileTrust): Bell | undefined {
   if (config.notify === undefined || nesting.level > 0 || protocol !== undefined) return undefined;
-  return createBell({ command: config.notify, host, trust });
+  return createBell({ command: config.notify, host, report: host.report, start: startBell, trust });
 }
 
 type Talking = Pick<TurnDependencies, "acp" | "agentSteps" | "protocol">;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isAlive } from "@budgie/testkit";
 import { expect, it, onTestFinished } from "vitest";
-import { startBell } from "../../src/bell/start-bell.ts";
+import { startBell } from "../../src/process/start-bell.ts";
 
 function setUp() {
   const cwd = mkdtempSync(join(tmpdir(), "budgie-bell-"));

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { createBell } from "../../src/bell/create-bell.ts";
-import type { BellProcess } from "../../src/bell/start-bell.ts";
+import { createBell, type BellProcess } from "../../src/bell/create-bell.ts";
 
 /** Creates a user whose bell starts nothing, and whose commands end when they are told to. */
 function setUp(command: readonly string[], { graceMs = 1, written = "/nowhere" } = {}) {
@@ -19,7 +18,8 @@ function setUp(command: readonly string[], { graceMs = 1, written = "/nowhere" }
   const bell = createBell({
     command,
     graceMs,
-    host: { env, home, report: (line) => void reports.push(line) },
+    host: { env, home },
+    report: (line) => void reports.push(line),
     trust: { findDirectory: (path) => (path.startsWith(join(home, written)) ? written : undefined) },
     start(process) {
       started.push(process);

@@ -1,7 +1,7 @@
-import { BudgieError } from "@budgie/core";
-import { KNOWN_TELEMETRY, type EgressReport } from "@budgie/core/egress";
-import type { ProtocolAnswer } from "@budgie/core/protocol";
-import type { Step, Turn } from "@budgie/core/turn";
+import { KNOWN_TELEMETRY, type EgressReport } from "../egress.ts";
+import { BudgieError } from "../errors.ts";
+import type { ProtocolAnswer } from "../protocol/protocol.ts";
+import type { Step, Turn } from "../turn/turn.ts";
 import type { Bell } from "./create-bell.ts";
 import { formatBellFacts, type BellEvent, type BellFacts } from "./format-bell-facts.ts";
 

@@ -1,8 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { FileTrust } from "@budgie/core/policy";
-import type { Host } from "../process/host.ts";
-import { judgeBell } from "./judge-bell.ts";
-import { startBell } from "./start-bell.ts";
+import { judgeBell, type JudgeBellOptions } from "./judge-bell.ts";
 
 /** The user's command that is told of turns. */
 export type Bell = {
@@ -12,16 +9,26 @@ export type Bell = {
   readonly close: () => Promise<void>;
 };
 
-export type BellOptions = {
+/** A start of the command. */
+export type BellProcess = {
+  /** An absolute path */
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** The text for its stdin */
+  readonly input: string;
+};
+
+export type BellOptions = JudgeBellOptions & {
   /** The program and its arguments */
   readonly command: readonly string[];
-  readonly host: Pick<Host, "env" | "home" | "report">;
-  /** Knows the directories where agents could write */
-  readonly trust: Pick<FileTrust, "findDirectory">;
+  /** Tells the user one line */
+  readonly report: (line: string) => void;
   /** Default 2 s */
   readonly graceMs?: number;
-  /** Starts the command; default {@link startBell} */
-  readonly start?: typeof startBell;
+  /** Starts the command. Resolves at its end to the reason why it failed, or to `undefined`; never rejects */
+  readonly start: (bell: BellProcess) => Promise<string | undefined>;
 };
 
 const MOST_AT_ONCE = 4;
@@ -38,14 +45,14 @@ const VARIABLES = [
 ] as const;
 
 /** Creates the bell of a command. Each kind of trouble with it is reported once. */
-export function createBell({ command, graceMs = GRACE_MS, host, start = startBell, trust }: BellOptions): Bell {
+export function createBell({ command, graceMs = GRACE_MS, host, report, start, trust }: BellOptions): Bell {
   const running = new Set<Promise<void>>();
   const told = new Set<string>();
 
   function tellOnce(kind: string, trouble: string): void {
     if (told.has(kind)) return;
     told.add(kind);
-    host.report(`The command of "notify" ${trouble}. No turn fails because of it, and this is said once.`);
+    report(`The command of "notify" ${trouble}. No turn fails because of it, and this is said once.`);
   }
 
   /** Looks at each start where the command leads, since an agent may have changed that. */

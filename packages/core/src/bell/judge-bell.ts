@@ -1,8 +1,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { FileTrust } from "@budgie/core/policy";
-import { toShellCommand } from "@budgie/core/text";
-import type { Host } from "../process/host.ts";
+import type { FileTrust } from "../policy/file-trust.ts";
+import { toShellCommand } from "../text/to-shell-command.ts";
 import { findBellFiles } from "./find-bell-files.ts";
 
 /** The program of the command in "notify", or the reason why it does not run. */
@@ -18,7 +17,8 @@ export type JudgedBell =
     };
 
 export type JudgeBellOptions = {
-  readonly host: Pick<Host, "env" | "home">;
+  /** The environment and the home of the user */
+  readonly host: { readonly env: NodeJS.ProcessEnv; readonly home: string };
   /** Knows the directories where agents could write */
   readonly trust: Pick<FileTrust, "findDirectory">;
 };

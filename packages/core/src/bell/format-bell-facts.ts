@@ -1,6 +1,9 @@
-import type { EgressDenial } from "@budgie/core/egress";
-import { escapeForTerminal, formatDuration, truncateText } from "@budgie/core/text";
-import type { BegunRun, Usage } from "@budgie/core/runs";
+import type { EgressDenial } from "../egress.ts";
+import type { BegunRun } from "../runs/run-log.ts";
+import { escapeForTerminal } from "../text/escape-for-terminal.ts";
+import { formatDuration } from "../text/parse-duration.ts";
+import { truncateText } from "../text/truncate-text.ts";
+import type { Usage } from "../usage.ts";
 
 /** The reason why the bell rings: a turn's end, something that a turn was refused, or a budget. */
 export type BellEvent = "end" | "refusal" | "budget";

@@ -1,16 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
-
-export type BellProcess = {
-  /** An absolute path */
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-  /** The text for its stdin */
-  readonly input: string;
-};
+import type { BellProcess } from "@budgie/core/bell";
 
 const LIMIT_MS = 30_000;
 
