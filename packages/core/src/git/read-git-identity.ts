@@ -1,6 +1,13 @@
 import { dirname, join, resolve } from "node:path";
-import { parseGitConfig, readPlainFile, type GitSetting } from "@budgie/core/text";
-import type { Host } from "./host.ts";
+import { parseGitConfig, type GitSetting } from "../text/parse-git-config.ts";
+import { readPlainFile } from "../text/read-plain-file.ts";
+
+/** The user whose configuration is read. */
+type GitUser = {
+  readonly env: NodeJS.ProcessEnv;
+  readonly home: string;
+  readonly report: (line: string) => void;
+};
 
 // More than anybody includes. git refuses a file that includes itself.
 const MOST_FILES = 100;
@@ -9,7 +16,7 @@ const MOST_FILES = 100;
  * Returns the variables that make git commit in the name of the user's global configuration; none without a name and an address. git itself
  * is not run: it would read a repository's configuration too. Conditional includes are left out, since they depend on the repository.
  */
-export function readGitIdentity({ env, home, report }: Pick<Host, "env" | "home" | "report">): Record<string, string> {
+export function readGitIdentity({ env, home, report }: GitUser): Record<string, string> {
   const folder = env["XDG_CONFIG_HOME"] || join(home, ".config");
   const named = env["GIT_CONFIG_GLOBAL"];
   // git's own way to say that there is none

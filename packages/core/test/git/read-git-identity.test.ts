@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createTemporaryFolder } from "../../../core/test/helpers/temporary-folder.ts";
-import { readGitIdentity } from "../../src/process/read-git-identity.ts";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+import { readGitIdentity } from "../../src/git/read-git-identity.ts";
 
 const ADA = {
   GIT_AUTHOR_NAME: "Ada Lovelace",

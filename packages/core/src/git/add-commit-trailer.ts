@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { ensureMountedFile } from "@budgie/core";
+import { ensureMountedFile } from "../text/replace-file.ts";
 
 /** The additions to an agent's processes that have their commits name agent and run. */
 export type CommitTrailer = {

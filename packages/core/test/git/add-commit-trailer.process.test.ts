@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createTemporaryFolder } from "../../../core/test/helpers/temporary-folder.ts";
-import { addCommitTrailer } from "../../src/process/add-commit-trailer.ts";
+import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
+import { addCommitTrailer } from "../../src/git/add-commit-trailer.ts";
 
 const WHO = { GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a@b", GIT_COMMITTER_NAME: "a", GIT_COMMITTER_EMAIL: "a@b" };
 const NAMED = "Budgie-Agent: team/a b\nBudgie-Run: run-1\n";
