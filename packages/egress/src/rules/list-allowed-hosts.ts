@@ -1,5 +1,6 @@
-import type { AllowedHost } from "@budgie/core";
-import { parseAllowedHost, PRESET_NAMES, presetHosts, PRESETS, type PresetName } from "@budgie/egress/allow-list";
+import type { AllowedHost } from "@budgie/core/egress";
+import { parseAllowedHost } from "./parse-allowed-host.ts";
+import { PRESET_NAMES, presetHosts, PRESETS, type PresetName } from "./presets.ts";
 
 /** Unparsed allow-list entries. */
 export type HostWishes = {
