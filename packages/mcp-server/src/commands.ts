@@ -1,19 +1,4 @@
 // The public surface of @budgie/mcp-server/commands, for commands beside the server: a start of the server loads none of it early.
-export { createAddressFetch } from "./agent-servers/address-fetch.ts";
-export { needsCopy } from "./agent-servers/write-shown-file.ts";
-export { connectAt } from "./agent-servers/connect-at.ts";
-export {
-  findServer,
-  findServers,
-  findServersOf,
-  type FoundServer,
-  type McpChoice,
-  type UsableServer,
-} from "./agent-servers/find-servers.ts";
-export { serveMcpServers, withStep } from "./agent-servers/serve-mcp-servers.ts";
-export { storePins, type PinnedEntry, type WaitingServer } from "./agent-servers/find-unallowed.ts";
-export { createServerSandboxes, type ServerSandboxes } from "./agent-servers/server-sandboxes.ts";
-export { createUserLogins } from "./agent-servers/user-logins.ts";
 export { acceptAgents } from "./agents/accept-agents.ts";
 export { findHiddenFiles } from "./agents/find-problems.ts";
 export { buildProgram, createBuildCommand, type BuildCommand } from "./agents/create-protocols.ts";
@@ -21,6 +6,7 @@ export { listVariables } from "./agents/fill-headers.ts";
 export { withKagentAgent, withKagentAgents } from "./agents/kagent-agents.ts";
 export { loadTools } from "./agents/load-tools.ts";
 export { findMissingVariables, findPolicy, findProvided, findWorkspace } from "./config/settings.ts";
+export { toServersConfig } from "./config/to-servers-config.ts";
 export { toAgentsResult } from "./mcp/calls/to-agents-result.ts";
 export { formatRemedy, remarkFailed, formatRefused } from "./mcp/calls/format-refused.ts";
 export { remarkCopy } from "./mcp/calls/remark-copy.ts";

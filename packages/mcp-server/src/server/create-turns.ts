@@ -3,7 +3,6 @@ import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/co
 import { createBell, ringBell, type Bell } from "@budgie/core/bell";
 import { isKiros } from "@budgie/core/agents";
 import type { ScopedBudget } from "@budgie/core/budget";
-import { createByteBudget } from "@budgie/core/bounds";
 import { createSweeper, type Sweeper } from "@budgie/core/garbage";
 import { addCommitTrailer, readGitIdentity } from "@budgie/core/git";
 import { createLiveRuns } from "@budgie/core/live";
@@ -12,6 +11,7 @@ import { createOutputFiles, type Protocol } from "@budgie/core/protocol";
 import { createSessionStore, type RegisterEntry, type SessionStore } from "@budgie/core/sessions";
 import { escapeForTerminal } from "@budgie/core/text";
 import { createLeftWatch, formatLeft, fillLimits, type TextLimits, type TurnDependencies } from "@budgie/core/turn";
+import { createAgentServers } from "@budgie/mcp-manager/serving";
 import { createFindKiroFlags } from "@budgie/protocols/kiro";
 import {
   createBudgetLedger,
@@ -20,9 +20,6 @@ import {
   type RunLogFile,
   type RegisterFile,
 } from "@budgie/store";
-import { removeCopies } from "../agent-servers/write-shown-file.ts";
-import { closeShared, MOST_PENDING_BYTES, type SharedServers } from "../agent-servers/shared-servers.ts";
-import { serveMcpServers } from "../agent-servers/serve-mcp-servers.ts";
 import { openUserFileTrust } from "../config/open-user-file-trust.ts";
 import { createAgentCatalog, catalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
 import { createProtocols } from "../agents/create-protocols.ts";
@@ -32,6 +29,7 @@ import { loadTools } from "../agents/load-tools.ts";
 import { refuseGuardedMounts } from "../config/refuse-guarded-mounts.ts";
 import { findPolicy, findProvided, findWorkspace, listBudgets } from "../config/settings.ts";
 import type { ServerConfig } from "../config/server-config.ts";
+import { toServersConfig } from "../config/to-servers-config.ts";
 import { startBell } from "../process/start-bell.ts";
 import { findImageTools } from "../config/find-image-tools.ts";
 import { provideImage } from "../config/provide-image.ts";
@@ -105,9 +103,11 @@ export async function createTurns(options: Options): Promise<Turns> {
   const { a2a, ...protocols } = createProtocols(config, host, { findFlags, outputFiles });
   const trust = openUserFileTrust(config, host);
   const bell = findBell(options, nesting, trust);
-  const shared: SharedServers = new Map();
-  const allPending = createByteBudget(MOST_PENDING_BYTES);
-  const places = { config, host, runner, shared, allPending, instance: owner.record.instance };
+  const servers = createAgentServers({
+    config: toServersConfig(config, host),
+    runner,
+    instance: owner.record.instance,
+  });
   const leftWatch = createLeftWatch((changes) => {
     host.report(escapeForTerminal(`${changes.directory}: ${formatLeft(changes)}`));
   });
@@ -129,7 +129,7 @@ export async function createTurns(options: Options): Promise<Turns> {
     },
     retry: config.retry,
     briefs: config.sandboxBriefing,
-    ...replaceAgents({ ...protocols, agentSteps: [serveMcpServers(places)] }, options.protocol),
+    ...replaceAgents({ ...protocols, agentSteps: [servers.step] }, options.protocol),
     ...(elsewhere === undefined ? {} : { remote: { runner: elsewhere, protocol: a2a } }),
     textLimits: pickTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
@@ -178,8 +178,7 @@ export async function createTurns(options: Options): Promise<Turns> {
     await Promise.all([runner.close(), elsewhere?.close()]);
     // Its agents have ended now, and nobody else looks at what they left.
     await Promise.race([leftWatch.settled(), sleep(MOST_LOOKING_MS, undefined, { ref: false })]);
-    await closeShared(shared);
-    removeCopies(places);
+    await servers.close();
     await sessions.close();
     await changes.close();
     register.close();

@@ -3,11 +3,9 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { parseJson, readPlainFile, toShellCommand, writeStateFile } from "@budgie/core/text";
-import type { McpServer } from "@budgie/mcp-manager";
-import type { ServerConfig } from "../config/server-config.ts";
-import { stateDirOption } from "../config/host-paths.ts";
-import type { Host } from "../process/host.ts";
+import type { McpServer } from "../config/mcp-server.ts";
 import type { ServerPlace } from "./server-place.ts";
+import type { ServersConfig } from "./servers-config.ts";
 
 /** A server's entry with its variables as they are written, its place, and the names of the user's variables that it may use. */
 export type PinnedEntry = {
@@ -33,26 +31,24 @@ export type WaitingServer = {
 
 type Known = {
   readonly agent: string;
-  readonly config: ServerConfig;
-  readonly host: Host;
+  readonly config: Pick<ServersConfig, "commandOptions">;
   readonly pins: () => readonly ServerPin[];
 };
 
 /** Returns a server whose entry nobody has allowed as it is now; `undefined` if it was allowed, or needs no pin. */
-export function findUnallowed(entry: PinnedEntry, { agent, config, host, pins }: Known): WaitingServer | undefined {
+export function findUnallowed(entry: PinnedEntry, { agent, config, pins }: Known): WaitingServer | undefined {
   if (!needsPin(entry)) return undefined;
   const pin = { agent, server: entry.server.name, hash: hashPin(entry) };
   if (pins().some((one) => one.agent === agent && one.server === pin.server && one.hash === pin.hash)) return undefined;
-  const todo = allowCommand(pin, config, host);
+  const todo = allowCommand(pin, config);
   const why = entry.place.run === "host" ? "it runs on this machine" : "it has variables or headers";
   const reason = `${why}, and its entry is new or has changed. At a terminal, "${todo}" shows and allows it.`;
   return { state: "not-allowed", reason, entry, pin, todo };
 }
 
-/** Returns the command that allows a server, with the options that lead it to the same entry and state. */
-function allowCommand({ agent, server }: ServerPin, { config, stateDir }: ServerConfig, host: Host): string {
-  const options = [...(config === undefined ? [] : ["--config", config]), ...stateDirOption(stateDir, host)];
-  return toShellCommand(["budgie", "mcp", "allow", server, "--agent", agent, ...options]);
+/** Returns the command that allows a server. */
+function allowCommand({ agent, server }: ServerPin, { commandOptions }: Known["config"]): string {
+  return toShellCommand(["budgie", "mcp", "allow", server, "--agent", agent, ...commandOptions]);
 }
 
 /** Returns true for a server with the user's rights or secrets: it runs on this machine, or has variables or headers. */
@@ -76,7 +72,7 @@ function sortEntries(values: Readonly<Record<string, string>>): readonly (readon
   return Object.entries(values).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-type StateDir = Pick<ServerConfig, "stateDir">;
+type StateDir = Pick<ServersConfig, "stateDir">;
 
 /** Reads the pins. A file that is missing, a symlink, too large or not as budgie writes it allows nothing. */
 export function readPins({ stateDir }: StateDir): readonly ServerPin[] {

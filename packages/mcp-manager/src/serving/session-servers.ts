@@ -1,15 +1,16 @@
 import { rmSync } from "node:fs";
 import type { McpServerReport, RunnerSession } from "@budgie/core";
 import type { McpCall } from "@budgie/core/runs";
-import { createMcpEndpoint, createMcpManager, type ServerEvent } from "@budgie/mcp-manager";
-import { loadVersion } from "../process/load-version.ts";
-import type { Reachable } from "./write-shown-file.ts";
-import { connectAt } from "./connect-at.ts";
-import type { UsableServer } from "./find-servers.ts";
+import type { UsableServer } from "../agents/find-servers.ts";
+import { findServerEgress } from "../agents/server-place.ts";
+import { connectAt } from "../connections/connect-at.ts";
+import { createServerSandboxes } from "../connections/server-sandboxes.ts";
+import { createMcpEndpoint } from "../endpoint/mcp-endpoint.ts";
+import { createMcpManager } from "../mcp-manager.ts";
+import type { ServerEvent } from "../server/server-state.ts";
 import { findShared } from "./find-shared.ts";
 import type { ServeAgentOptions } from "./shared-servers.ts";
-import { findServerEgress } from "./server-place.ts";
-import { createServerSandboxes } from "./server-sandboxes.ts";
+import type { Reachable } from "./write-shown-file.ts";
 
 /** The MCP servers of one session. They start at once, and end with the session. */
 export type SessionServers = {
@@ -40,8 +41,8 @@ export function openSessionServers(
   usable: readonly UsableServer[],
   options: ServeAgentOptions,
 ): SessionServers {
-  const { allPending, config, host, runner } = options;
-  const version = loadVersion();
+  const { allPending, config, runner } = options;
+  const { version } = config;
   const sandboxes = createServerSandboxes(async () => runner, config.stateDir);
   const listeners = new Set<ServerListener>();
   const files = new Set<string>();
@@ -50,7 +51,7 @@ export function openSessionServers(
   let end = (): void => undefined;
   const manager = createMcpManager({
     servers: usable,
-    connect: connectAt(usable, { config, host, sandboxes }),
+    connect: connectAt(usable, { config, sandboxes }),
     client: { name: "budgie", version },
     shared(allowed) {
       const one = usable.find(({ server }) => server.name === allowed.server.name);

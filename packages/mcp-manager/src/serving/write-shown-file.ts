@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { BudgieError, ensureMountedFile, type Agent } from "@budgie/core";
 import { readAgentFile, listServerEntries, type AgentDefinition, type ParsedAgentFile } from "@budgie/core/agents";
 import { toV2Definition } from "@budgie/protocols/kiro";
-import type { ServerConfig } from "../config/server-config.ts";
+import type { ServersConfig } from "../agents/servers-config.ts";
 
 /** The URL of a server in a sandbox, and the timeout of one request, in milliseconds. */
 export type Reachable = { readonly url: string; readonly timeoutMs: number };
@@ -30,7 +30,7 @@ export function needsCopy(agent: AgentPlace): boolean {
   return !isDeepStrictEqual(toV2Definition(definition, agent.file), fields);
 }
 
-type CopiesOwner = { readonly config: Pick<ServerConfig, "stateDir">; readonly instance: string };
+type CopiesOwner = { readonly config: Pick<ServersConfig, "stateDir">; readonly instance: string };
 
 /** Returns the folder of the copies that one budgie writes. */
 export function copiesFolder(owner: CopiesOwner): string {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { namesServers, needsCopy, writeShownFile } from "../../src/agent-servers/write-shown-file.ts";
+import { namesServers, needsCopy, writeShownFile } from "../../src/serving/write-shown-file.ts";
 
 const PLAIN = { name: "a", description: "sub-agent: A", prompt: "file://./a.md", tools: ["*"], model: null };
 

@@ -5,13 +5,13 @@ import type { AddressInfo } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createOwner, type EgressPolicy } from "@budgie/core";
-import { createMcpManager, parseServers, formatEvent } from "@budgie/mcp-manager";
 import { createDockerRunner } from "@budgie/runner-docker";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createServerSandboxes } from "../../src/agent-servers/server-sandboxes.ts";
+import { createServerSandboxes } from "../../src/connections/server-sandboxes.ts";
+import { createMcpManager, formatEvent, parseServers } from "../../src/index.ts";
 import { listTracesBelow, openEngine } from "../../../cli/test/helpers/engine.ts";
 import { TEST_IMAGE } from "../../../cli/test/helpers/start-budgie.ts";
-import { toShellServer } from "./shell-server.ts";
+import { toShellServer } from "../serving/shell-server.ts";
 
 const SECRET = "canary 'of' \"a\" $server\\n\n and a line\n";
 

@@ -1,7 +1,7 @@
 import { BudgieError, formatTarget, type AllowedHost, type EgressPolicy, type McpServerReport } from "@budgie/core";
 import { listHosts } from "@budgie/egress/allow-list";
-import type { McpServer } from "@budgie/mcp-manager";
-import type { McpSection } from "../config/server-config.ts";
+import type { McpServer } from "../config/mcp-server.ts";
+import type { McpSection } from "./servers-config.ts";
 
 /** The place of a server: a container of its own, a process on this machine, or a URL. */
 export type ServerPlace = SandboxPlace | AddressPlace | { readonly run: "host" };

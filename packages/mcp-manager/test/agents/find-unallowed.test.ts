@@ -12,8 +12,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { McpServer } from "@budgie/mcp-manager";
-import { findUnallowed, readPins, storePins, type PinnedEntry } from "../../src/agent-servers/find-unallowed.ts";
+import { toServersConfig } from "@budgie/mcp-server/commands";
+import { findUnallowed, readPins, storePins, type PinnedEntry } from "../../src/agents/find-unallowed.ts";
+import type { McpServer } from "../../src/config/mcp-server.ts";
 import { parseConfig } from "../../../cli/src/config/config.ts";
 import { toSilentHost } from "../../../cli/test/helpers/to-silent-host.ts";
 import { setUp } from "../../../cli/test/helpers/served-agent.ts";
@@ -28,10 +29,10 @@ const THERE: PinnedEntry = { server: ADDRESS, place: { run: "address", hosts: []
 function toPlace() {
   const home = mkdtempSync(join(tmpdir(), "budgie-pins-"));
   const host = toSilentHost({ home, cwd: home });
-  const config = parseConfig({}, host);
+  const config = toServersConfig(parseConfig({}, host), host);
   return {
     config,
-    find: (entry: PinnedEntry) => findUnallowed(entry, { agent: "coder", config, host, pins: () => readPins(config) }),
+    find: (entry: PinnedEntry) => findUnallowed(entry, { agent: "coder", config, pins: () => readPins(config) }),
     file: join(config.stateDir, "mcp", "allowed.json"),
     [Symbol.dispose]: () => rmSync(home, { recursive: true }),
   };

@@ -1,15 +1,15 @@
 import { BudgieError, type McpServerReport } from "@budgie/core";
 import type { TurnEvents } from "@budgie/core/protocol";
-import { formatEvent, type ServerEvent } from "@budgie/mcp-manager";
-import type { ServerConfig } from "../config/server-config.ts";
+import { findServersOf, formatRefusal, type FoundServer, type UsableServer } from "../agents/find-servers.ts";
+import type { ServersConfig } from "../agents/servers-config.ts";
+import { formatEvent, type ServerEvent } from "../server/server-state.ts";
 import { copiesFolder, writeShownFile } from "./write-shown-file.ts";
-import { findServersOf, formatRefusal, type FoundServer, type UsableServer } from "./find-servers.ts";
 import { openSessionServers, placeFacts, type SessionServers } from "./session-servers.ts";
 import type { ServeAgentOptions, ServedCall, ServingStep } from "./shared-servers.ts";
 
 /** Creates a step that gives an agent in a sandbox the MCP servers that it is allowed, for as long as its session lasts. */
 export function createServeAgent(options: ServeAgentOptions): ServingStep {
-  const { config, host } = options;
+  const { config } = options;
   const sessions = new Map<string, SessionServers>();
   const folder = copiesFolder(options);
 
@@ -41,7 +41,7 @@ export function createServeAgent(options: ServeAgentOptions): ServingStep {
   return async (turn, next) => {
     const { events, request } = turn;
     const { agent } = request;
-    const found = findServersOf([agent], { config, host });
+    const found = findServersOf([agent], config);
     const unreachable = findUnreachable(turn, config);
     const usable = found.flatMap(({ use }) => ("server" in use && unreachable === undefined ? [use] : []));
     const barred = request.policy.egress.mode === "none" ? usable.filter(hasNetwork) : [];
@@ -90,7 +90,7 @@ function addTo(error: BudgieError, warnings: readonly string[]): void {
 }
 
 /** Returns the reason why the agent's sandbox cannot reach budgie; `undefined` if it can. */
-function findUnreachable({ request: { policy }, session }: ServedCall, { sandbox }: ServerConfig): string | undefined {
+function findUnreachable({ request: { policy }, session }: ServedCall, { sandbox }: ServersConfig): string | undefined {
   if (!sandbox) return "without a sandbox it has those of its own settings alone";
   if (policy.egress.mode === "bridge") return 'with the egress mode "bridge" its sandbox cannot reach budgie';
   return session.home.serve === undefined ? "the engine is elsewhere, so its sandbox cannot reach budgie" : undefined;

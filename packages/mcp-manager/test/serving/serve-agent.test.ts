@@ -7,7 +7,7 @@ import { createByteBudget } from "@budgie/core/bounds";
 import type { Protocol } from "@budgie/core/protocol";
 import { serveOnLoopback, startAuthorizationServer, startMockServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
-import { closeShared } from "../../src/agent-servers/shared-servers.ts";
+import { closeShared } from "../../src/serving/shared-servers.ts";
 import { setUp } from "../../../cli/test/helpers/served-agent.ts";
 
 describe("an agent with MCP servers", () => {

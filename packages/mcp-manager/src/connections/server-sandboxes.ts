@@ -1,6 +1,8 @@
 import { createSessionId, type Runner, type RunnerSession } from "@budgie/core";
-import { createProcessTransport, type Connect, type ProcessServer } from "@budgie/mcp-manager";
-import type { SandboxPlace } from "./server-place.ts";
+import type { SandboxPlace } from "../agents/server-place.ts";
+import type { ProcessServer } from "../config/mcp-server.ts";
+import type { Connect } from "../transport/connect-on-host.ts";
+import { createProcessTransport } from "../transport/process-transport.ts";
 import { startInSandbox } from "./start-in-sandbox.ts";
 
 /** The containers of servers, each in a session of its own. Disposal removes them with all that they wrote. */

@@ -2,10 +2,9 @@ import type { EgressMode, Runner, RunnerSession } from "@budgie/core";
 import type { ByteBudget } from "@budgie/core/bounds";
 import type { ProtocolAnswer } from "@budgie/core/protocol";
 import type { Turn } from "@budgie/core/turn";
-import type { SharedServer } from "@budgie/mcp-manager";
-import type { ServerConfig } from "../config/server-config.ts";
-import type { Host } from "../process/host.ts";
-import type { ServerSandboxes } from "./server-sandboxes.ts";
+import type { ServersConfig } from "../agents/servers-config.ts";
+import type { ServerSandboxes } from "../connections/server-sandboxes.ts";
+import type { SharedServer } from "../server/shared-server.ts";
 
 /** A turn, as far as the servers of its agent depend on it. */
 export type ServedCall = Pick<Turn, "events" | "offered" | "report" | "shown"> & {
@@ -19,8 +18,7 @@ export type ServedCall = Pick<Turn, "events" | "offered" | "report" | "shown"> &
 export type ServingStep = (turn: ServedCall, next: () => Promise<ProtocolAnswer>) => Promise<ProtocolAnswer>;
 
 export type ServeAgentOptions = {
-  readonly config: ServerConfig;
-  readonly host: Host;
+  readonly config: ServersConfig;
   readonly runner: Runner;
   /** The owner of the sessions; the runner removes its scratch folder */
   readonly instance: string;
@@ -28,9 +26,6 @@ export type ServeAgentOptions = {
   /** The bytes of all agents' pending requests to their servers; default those of each agent alone */
   readonly allPending?: ByteBudget | undefined;
 };
-
-/** The most bytes of all agents' pending requests to their servers. */
-export const MOST_PENDING_BYTES = 64 * 2 ** 20;
 
 /** The servers that sessions share, by place and entry. They start with the first session that needs them. */
 export type SharedServers = Map<string, { readonly server: SharedServer; readonly sandboxes: ServerSandboxes }>;

@@ -7,10 +7,11 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { createSessionId, loadAgents, type SandboxService } from "@budgie/core";
 import { TurnEvents, type OfferedServers, type Protocol } from "@budgie/core/protocol";
+import { toServersConfig } from "@budgie/mcp-server/commands";
 import { createFakeRunner, serveOnLoopback, startMockServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
-import { findServers } from "../../src/agent-servers/find-servers.ts";
-import { serveMcpServers } from "../../src/agent-servers/serve-mcp-servers.ts";
+import { findServers } from "../../src/agents/find-servers.ts";
+import { serveMcpServers } from "../../src/serving/serve-mcp-servers.ts";
 import { parseConfig } from "../../../cli/src/config/config.ts";
 import { allowFound } from "../../../cli/test/helpers/allow-servers.ts";
 import { askThroughStep } from "../../../cli/test/helpers/served-agent.ts";
@@ -35,6 +36,7 @@ async function setUp({ args = {}, mcp, mcpServers, refusesAfter }: Setting) {
   const coder = { protocol: "acp", description: "Codes.", command: "coder-acp", mcp };
   writeFileSync(configFile, JSON.stringify({ agents: { coder } }));
   const config = parseConfig({ sandbox: true, config: configFile, ...args }, host);
+  const servers = toServersConfig(config, host);
   const services: SandboxService[] = [];
   const runner = createFakeRunner(() => ({}));
   const opened = await runner.openSession(createSessionId());
@@ -52,7 +54,7 @@ async function setUp({ args = {}, mcp, mcpServers, refusesAfter }: Setting) {
     await refusesAfter?.(turns).then(offered?.onRefused);
     return { response: "", file: undefined, denied: [], warnings: [], exit: {} as never };
   };
-  const step = serveMcpServers({ config, host, runner, instance: "test", shared: new Map() });
+  const step = serveMcpServers({ config: servers, runner, instance: "test", shared: new Map() });
   return {
     services,
     heard,
@@ -69,7 +71,7 @@ async function setUp({ args = {}, mcp, mcpServers, refusesAfter }: Setting) {
       await client.close();
       return JSON.stringify(content);
     },
-    found: () => findServers(config, { agent: "coder" }, host).map(({ name }) => name),
+    found: () => findServers(servers, { agent: "coder" }).map(({ name }) => name),
     async turn() {
       const turn = { agent, session, directory: home, prompt: "", resume: false, timeoutMs: 1000, signal: undefined };
       const events = new TurnEvents().on("mcpCall", ({ server, tool }) => void heard.push(`${server}/${tool}`));

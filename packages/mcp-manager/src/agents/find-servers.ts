@@ -1,22 +1,16 @@
-import { join } from "node:path";
 import { BudgieError, loadAgents, type Agent } from "@budgie/core";
 import { readAgentDefinition, type AgentDefinition, type LoadedAgents } from "@budgie/core/agents";
 import { parseJson, readPlainFile } from "@budgie/core/text";
 import { listV2AllowedTools, listV2Tools } from "@budgie/protocols/kiro";
-import {
-  expandVariables,
-  parseServers,
-  parseToolLists,
-  type AllowedServer,
-  type ConfigSource,
-  type McpServer,
-  type ToolList,
-} from "@budgie/mcp-manager";
+import type { ConfigSource } from "../config/config-source.ts";
+import { expandVariables } from "../config/expand-variables.ts";
+import type { McpServer } from "../config/mcp-server.ts";
+import { parseServers } from "../config/parse-servers.ts";
+import { parseToolLists, type ToolList } from "../config/parse-tool-lists.ts";
+import type { AllowedServer } from "../is-allowed-tool.ts";
 import { findUnallowed, readPins, type ServerPin, type WaitingServer } from "./find-unallowed.ts";
 import { findServerPlace, type ServerPlace } from "./server-place.ts";
-import type { ServerConfig, McpSection } from "../config/server-config.ts";
-import { findKiroFolder } from "../config/host-paths.ts";
-import type { Host } from "../process/host.ts";
+import type { McpSection, ServersConfig } from "./servers-config.ts";
 
 /** The choice of servers for a command. */
 export type McpChoice = {
@@ -48,16 +42,16 @@ export type FoundServer = {
  * Finds the MCP servers of the agents on this machine, in the order of the agents and of the names in their files. Reports files
  * that cannot be read. Reads nothing of a repository.
  */
-export function findServers(config: ServerConfig, choice: McpChoice, host: Host): readonly FoundServer[] {
+export function findServers(config: ServersConfig, choice: McpChoice): readonly FoundServer[] {
   const loaded = loadAgents(config);
-  for (const problem of listUnread(loaded)) host.report(problem);
+  for (const problem of listUnread(loaded)) config.report(problem);
   const agents = loaded.agents.filter(({ remote }) => remote === undefined);
   const chosen = agents.filter(({ name }) => choice.agent === undefined || name === choice.agent);
   if (choice.agent !== undefined && chosen.length === 0) {
     const message = `There is no agent "${choice.agent}" that can have MCP servers. "budgie agents ls" lists all.`;
     throw new BudgieError("AGENT_NOT_FOUND", message);
   }
-  return findServersOf(chosen, { config, host });
+  return findServersOf(chosen, config);
 }
 
 /** Returns the problems of files without an agent, or those of the folder if it has no files. */
@@ -67,14 +61,12 @@ function listUnread({ files, problems }: LoadedAgents): readonly string[] {
 }
 
 /** Finds the MCP servers of these agents. */
-export function findServersOf(agents: readonly Agent[], places: Places): readonly FoundServer[] {
-  const { config, host } = places;
-  const file = settingsFile(host);
-  const { mcpRegistry } = config;
+export function findServersOf(agents: readonly Agent[], config: ServersConfig): readonly FoundServer[] {
+  const { mcpRegistry, settingsFile: file } = config;
   const settings = once(() => readSource(file) ?? { file, content: {} });
   const registry = mcpRegistry === undefined ? undefined : once(() => readNamed(mcpRegistry));
   const pins = once(() => readPins(config));
-  return agents.flatMap((agent) => findOfAgent(agent, { ...places, settings, registry, pins }));
+  return agents.flatMap((agent) => findOfAgent(agent, { config, settings, registry, pins }));
 }
 
 /** Finds the server of this name. Throws if none may be used, or if agents have different ones. */
@@ -101,9 +93,8 @@ export function formatRefusal({ agent, name, use }: FoundServer): string {
   return `The MCP server "${name}" of the agent "${agent}" cannot be used: ${"reason" in use ? use.reason : ""}`;
 }
 
-type Places = { readonly config: ServerConfig; readonly host: Host };
-
-type Sources = Places & {
+type Sources = {
+  readonly config: ServersConfig;
   readonly settings: () => ConfigSource;
   readonly registry: (() => ConfigSource) | undefined;
   readonly pins: () => readonly ServerPin[];
@@ -115,19 +106,15 @@ function once<Content>(read: () => Content): () => Content {
   return () => (source ??= read());
 }
 
-function settingsFile(host: Host): string {
-  return join(findKiroFolder(host), "settings", "mcp.json");
-}
-
 function findOfAgent(agent: Agent, sources: Sources): readonly FoundServer[] {
   if (agent.program === undefined) {
     return findNamed(agent, { file: agent.file, content: readFields(agent, sources) }, sources);
   }
-  const { allowMcp, mcp } = sources.config;
+  const { allowMcp, mcp, settingsFile } = sources.config;
   const found = findNamed(agent, { file: agent.file, content: { includeMcpJson: true } }, sources);
   const asked = [...(mcp.get(agent.name)?.keys() ?? [])];
   const missing = asked.filter((name) => !found.some((server) => server.name === name));
-  const use = { state: "broken", reason: `"${settingsFile(sources.host)}" has no entry for it.` } as const;
+  const use = { state: "broken", reason: `"${settingsFile}" has no entry for it.` } as const;
   return [
     // The other entries are for other agents.
     ...found.filter(({ name }) => asked.includes(name) || allowMcp.includes(name)),
@@ -151,7 +138,7 @@ function readFields(agent: Agent, { config }: Sources): AgentDefinition {
 function findNamed(
   agent: Agent,
   source: ConfigSource,
-  { config, host, pins, registry, settings }: Sources,
+  { config, pins, registry, settings }: Sources,
 ): readonly FoundServer[] {
   const { broken, servers } = parseServers({ agent: source, settings, registry });
   const sections = config.mcp.get(agent.name);
@@ -160,7 +147,7 @@ function findNamed(
     const section = sections?.get(server.name) ?? (config.allowMcp.includes(server.name) ? ALL : undefined);
     if (section === undefined) return { state: "not-allowed", reason: NOT_ALLOWED };
     if (server.disabled) return { state: "disabled", reason: "its entry says so." };
-    return checkAllowed(server, { agent: agent.name, section, toolLists, config, host, pins });
+    return checkAllowed(server, { agent: agent.name, section, toolLists, config, pins });
   };
   return [
     ...servers.map((server) => ({ agent: agent.name, name: server.name, from: server.from, use: findUse(server) })),
@@ -188,7 +175,7 @@ type Allowance = Omit<Sources, "registry" | "settings"> & {
 };
 
 function checkAllowed(server: McpServer, allowance: Allowance): FoundServer["use"] {
-  const { host, section, toolLists } = allowance;
+  const { config, section, toolLists } = allowance;
   try {
     const place = findServerPlace(server, section);
     const waiting = findUnallowed({ server, place, names: section.env }, allowance);
@@ -197,7 +184,7 @@ function checkAllowed(server: McpServer, allowance: Allowance): FoundServer["use
     if (section.refuseOtherTools === true && approved === undefined) return { state: "broken", reason: NO_HASH };
     return {
       place,
-      server: expandVariables(server, { names: section.env, env: host.env }),
+      server: expandVariables(server, { names: section.env, env: config.env }),
       toolLists,
       tools: section.tools,
       shared: section.shared === true,

@@ -2,8 +2,9 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { formatTarget, type AgentProcess, type Exit, type RunnerSession } from "@budgie/core";
-import type { ProcessServer, ServerProcess } from "@budgie/mcp-manager";
-import type { SandboxPlace } from "./server-place.ts";
+import type { SandboxPlace } from "../agents/server-place.ts";
+import type { ProcessServer } from "../config/mcp-server.ts";
+import type { ServerProcess } from "../transport/process-transport.ts";
 
 export type SandboxStart = {
   readonly place: SandboxPlace;
