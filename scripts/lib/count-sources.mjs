@@ -4,8 +4,13 @@ import { parseSync } from "oxc-parser";
 
 /** The packages through which a turn goes, and the rooms of one that has others too. */
 const ON_PATH = [
-  ...["core", "protocols", "sandbox", "runner-docker", "mcp-server", "cli"],
+  "core",
+  "protocols",
+  "sandbox",
+  "runner-docker",
   ...["agents", "connections", "serving"].map((room) => `mcp-manager/src/${room}`),
+  "mcp-server",
+  "cli",
 ];
 
 /** Lists what ADR 30 counts in the sources of a checkout. A record, callback, type or function is listed by its name. */

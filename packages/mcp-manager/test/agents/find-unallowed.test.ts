@@ -12,10 +12,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { toServersConfig } from "@budgie/mcp-server/commands";
 import { findUnallowed, readPins, storePins, type PinnedEntry } from "../../src/agents/find-unallowed.ts";
 import type { McpServer } from "../../src/config/mcp-server.ts";
 import { parseConfig } from "../../../cli/src/config/config.ts";
+import { toServersConfig } from "../../../mcp-server/src/config/to-servers-config.ts";
 import { toSilentHost } from "../../../cli/test/helpers/to-silent-host.ts";
 import { setUp } from "../../../cli/test/helpers/served-agent.ts";
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createOwner, type EgressPolicy } from "@budgie/core";
-import { createDockerRunner } from "@budgie/runner-docker";
+import { createDockerRunner } from "../../../runner-docker/src/index.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createServerSandboxes } from "../../src/connections/server-sandboxes.ts";
 import { createMcpManager, formatEvent, parseServers } from "../../src/index.ts";

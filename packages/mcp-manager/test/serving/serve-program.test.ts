@@ -7,12 +7,12 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { createSessionId, loadAgents, type SandboxService } from "@budgie/core";
 import { TurnEvents, type OfferedServers, type Protocol } from "@budgie/core/protocol";
-import { toServersConfig } from "@budgie/mcp-server/commands";
 import { createFakeRunner, serveOnLoopback, startMockServer } from "@budgie/testkit";
 import { describe, expect, it } from "vitest";
 import { findServers } from "../../src/agents/find-servers.ts";
 import { serveMcpServers } from "../../src/serving/serve-mcp-servers.ts";
 import { parseConfig } from "../../../cli/src/config/config.ts";
+import { toServersConfig } from "../../../mcp-server/src/config/to-servers-config.ts";
 import { allowFound } from "../../../cli/test/helpers/allow-servers.ts";
 import { askThroughStep } from "../../../cli/test/helpers/served-agent.ts";
 import { toSilentHost } from "../../../cli/test/helpers/to-silent-host.ts";
