@@ -4,7 +4,7 @@ import type { CollectReport } from "@budgie/runner-docker";
 import { createSessionRegister } from "@budgie/store";
 import type { Config } from "../config/config.ts";
 import { withFlags, type Host } from "@budgie/mcp-server";
-import { forgetRemoved } from "@budgie/mcp-server/commands";
+import { forgetRemoved } from "@budgie/core/garbage";
 import { readImageApprovals } from "@budgie/sandbox/images";
 import { stringifySafely } from "../terminal/stringify-safely.ts";
 

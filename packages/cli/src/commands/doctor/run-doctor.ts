@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BudgieError, loadAgents, type Agent, type EgressPolicy } from "@budgie/core";
 import { isKiros, listHideableHooks } from "@budgie/core/agents";
+import { judgeBell } from "@budgie/core/bell";
 import type { LabOptions } from "@budgie/claims";
 import type { SandboxFacts } from "@budgie/runner-docker";
 import { findSqliteProblem } from "@budgie/store";
@@ -19,7 +20,7 @@ import {
   findUpstreamProxy,
   type Host,
 } from "@budgie/mcp-server";
-import { acceptAgents, findHiddenFiles, judgeBell, withKagentAgents } from "@budgie/mcp-server/commands";
+import { acceptAgents, findHiddenFiles, withKagentAgents } from "@budgie/mcp-server/commands";
 import { createStyle } from "../../terminal/style.ts";
 import { listUnknownVariables } from "../../config/list-unknown-variables.ts";
 import { interruptible } from "../../process/interruptible.ts";
