@@ -4,11 +4,14 @@ import { join } from "node:path";
 import { createOwner, createSessionId } from "@budgie/core";
 import { readOwnProcess } from "@budgie/core/owners";
 import { createKeptSessions } from "../../src/keeping/create-kept-sessions.ts";
-import { greet, runSidecar } from "./run-sidecar.ts";
-import { toLivePod } from "./to-live-pod.ts";
+import { greet, runSidecar } from "../helpers/run-sidecar.ts";
+import { toLivePod } from "../files/to-live-pod.ts";
 
 const MIB = 2 ** 20;
 const LIMITS = { homeBytes: 64 * MIB, copyBytes: 64 * MIB };
+
+/** Takes a session whose Pod is gone. */
+export const WITHOUT_POD = { keepMs: 1, adopt: async () => false };
 
 /** Collects whatever its age. */
 export const ANY_AGE = { olderThanMs: 0, dryRun: false };
