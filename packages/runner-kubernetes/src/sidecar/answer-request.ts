@@ -1,7 +1,8 @@
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import { isRecord, parseBoundedJson } from "@budgie/core/bounds";
 import type { CoverEntry } from "@budgie/core/policy";
+import { toUnpackable } from "@budgie/sandbox/records";
 import { busyError, unusableError, type HoldLink } from "../hold/hold-link.ts";
 import type { WireStream } from "../wire/wire-stream.ts";
 import { packVolume, unpackVolume } from "./unpack-volume.ts";
@@ -91,7 +92,8 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
     if (turns.isRunning()) throw busyError();
     await hiding.restore();
     await emptyFolder(folder);
-    await unpackVolume({ copier: copierOf(roots), folder }, input);
+    const records = opening["isPacked"] === true ? Readable.from(toUnpackable(input), { objectMode: false }) : input;
+    await unpackVolume({ copier: copierOf(roots), folder }, records);
     return { ok: true };
   },
   async "file pack"({ opening, output }, { hiding, roots, turns }) {
