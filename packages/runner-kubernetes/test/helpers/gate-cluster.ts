@@ -67,7 +67,8 @@ export async function startGateCluster(name: string): Promise<GateCluster> {
       const wait = { limitMs: 100_000 };
       const opening = {
         session: createSessionId(),
-        shape: { ...SHAPE, images },
+        // Two have to fit on a small machine's node.
+        shape: { ...SHAPE, images, limits: { ...SHAPE.limits, cpus: 0.25 } },
         onStream: processes.takeStderr,
         wait,
       };
