@@ -9,14 +9,13 @@ import {
 import { DEFAULT_ACCESS } from "@budgie/core/policy";
 import { readCommandKey, takeHeld, type StandbyPlace } from "@budgie/core/standby";
 import { createSessionEgress } from "@budgie/sandbox/egress";
-import { createHomeSeeds } from "@budgie/sandbox/home";
-import { openWithoutLogin } from "@budgie/sandbox/login";
+import { createHomeFiles, createHomeSeeds } from "@budgie/sandbox/home";
+import { findLoginNeed, openWithoutLogin } from "@budgie/sandbox/login";
 import { findWorkspacePath, SANDBOX } from "@budgie/sandbox/profile";
 import { translated } from "./engine/to-budgie-error.ts";
 import { createHomeArchive } from "./container-files/create-home-archive.ts";
-import { createHomeFiles } from "./container-files/home-files.ts";
+import { readHomeFile } from "./container-files/read-home-file.ts";
 import type { SandboxContext } from "./session/sandbox-context.ts";
-import { findLoginNeed } from "./session/find-login-need.ts";
 import { offerCopy } from "./session/offer-copy.ts";
 import { createSessionCopy } from "./session/session-copy.ts";
 import { createSessionServices } from "./session/session-services.ts";
@@ -68,7 +67,7 @@ export async function createDockerSession(
   const archive = createHomeArchive({ ...sessionContainer, openRoot, whileRunning }, context.user);
   // No agent has used a new home.
   let visited = origin === "kept";
-  const files = createHomeFiles(sessionContainer.handle, archive);
+  const files = createHomeFiles(archive, (path, bytes) => readHomeFile(sessionContainer.handle, path, bytes));
   const seeds = createHomeSeeds();
   const home = { archive, scratchDir: context.scratchDir, exists: visited };
   const login = context.login?.open(home) ?? openWithoutLogin(home);

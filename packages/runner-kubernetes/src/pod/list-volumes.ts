@@ -1,3 +1,4 @@
+import { basename } from "node:path/posix";
 import { POD } from "../requests/pod-paths.ts";
 import { SANDBOX } from "@budgie/sandbox/profile";
 import type { PodLimits, PodShape } from "./pod-shape.ts";
@@ -7,6 +8,11 @@ const PROGRAMS_BYTES = 8 * MIB;
 const PRIVATE_BYTES = MIB;
 /** The size of `/dev/shm`, as an engine gives it. */
 const SHM_BYTES = 64 * MIB;
+/** The size of what a login has in `/auth`. */
+const AUTH_BYTES = 16 * MIB;
+
+/** Folders of the sidecar's volumes that the agent's container mounts. */
+export const AGENT_FOLDERS = [`${POD.work}/tree`, `${POD.scratch}/tmp`, `${POD.scratch}/shm`] as const;
 
 /** Lists the volumes of a Pod. */
 export function listVolumes({ copyBytes, homeBytes, tmpBytes }: PodLimits) {
@@ -14,7 +20,7 @@ export function listVolumes({ copyBytes, homeBytes, tmpBytes }: PodLimits) {
     { name: "programs", emptyDir: { medium: "Memory", sizeLimit: String(PROGRAMS_BYTES) } },
     { name: "home", emptyDir: { sizeLimit: String(addReserve(homeBytes)) } },
     { name: "work", emptyDir: { sizeLimit: String(addReserve(copyBytes)) } },
-    { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: String(tmpBytes + SHM_BYTES) } },
+    { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: String(tmpBytes + SHM_BYTES + AUTH_BYTES) } },
     { name: "private", emptyDir: { medium: "Memory", sizeLimit: String(PRIVATE_BYTES) } },
   ];
 }
@@ -23,7 +29,7 @@ export function listVolumes({ copyBytes, homeBytes, tmpBytes }: PodLimits) {
 export function listSidecarMounts() {
   return [
     { name: "programs", mountPath: POD.programs },
-    { name: "home", mountPath: SANDBOX.home },
+    { name: "home", mountPath: POD.home },
     { name: "work", mountPath: POD.work },
     { name: "scratch", mountPath: POD.scratch },
     { name: "private", mountPath: POD.private },
@@ -34,10 +40,11 @@ export function listSidecarMounts() {
 export function listAgentMounts({ workspace }: Pick<PodShape, "workspace">) {
   return [
     { name: "programs", mountPath: POD.programs, readOnly: true },
-    { name: "home", mountPath: SANDBOX.home },
+    { name: "home", mountPath: SANDBOX.home, subPath: basename(SANDBOX.home) },
     { name: "work", mountPath: workspace, subPath: "tree" },
     { name: "scratch", mountPath: "/tmp", subPath: "tmp" },
     { name: "scratch", mountPath: "/dev/shm", subPath: "shm" },
+    { name: "scratch", mountPath: SANDBOX.auth, subPath: "auth", readOnly: true },
   ];
 }
 

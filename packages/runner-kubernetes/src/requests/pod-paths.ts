@@ -8,7 +8,9 @@ export const POD = {
   programs: "/budgie",
   /** Volume of the workspace's copy; the agent has its folder `tree` at its workspace path */
   work: "/work",
-  /** Volume of `/tmp` and `/dev/shm`, in memory; the agent has its folders `tmp` and `shm` there */
+  /** Volume of the session's home, which is its folder `agent`; the agent has only that */
+  home: "/home",
+  /** Volume of `/tmp`, `/dev/shm` and `/auth`, in memory; the agent has its folders `tmp`, `shm` and, read-only, `auth` there */
   scratch: "/scratch",
   /** The sidecar's own folder, with the socket of bridges */
   private: "/private",
@@ -19,6 +21,9 @@ export const WIRE_SOCKET = `${POD.private}/wire`;
 
 /** The command of a bridge, which passes its stdin and stdout to the sidecar's socket. */
 export const BRIDGE = ["/opt/budgie/hold", "bridge", WIRE_SOCKET] as const;
+
+/** The user's certificates, which agents can read and not change. */
+export const TRUST = { pem: `${POD.programs}/ca.pem`, java: `${POD.programs}/ca.p12` } as const;
 
 /** The socket to which `hold` connects once. */
 export const HOLD_SOCKET = `${POD.programs}/hold.sock`;

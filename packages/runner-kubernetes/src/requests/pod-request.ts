@@ -6,22 +6,27 @@
  * | `turn` | a `ProcessOrder` of `orderBytes`, then stdin | stdout; last a `ProcessEnd`. The Pod opens `{purpose: "stderr"}` when the process runs |
  * | `control`, `ask: "hello"` | none | last `{ok, landlock, ports: [first, last]}`: the ABI of Landlock, 0 for none, and the ephemeral ports |
  * | `control`, `ask: "stop"`, `signal: "TERM"` or `"KILL"` | none | last `{ok}` once all processes have the signal |
+ * | `control`, `ask: "idle"` | none | last `{ok}` unless a process runs, with all that was hidden in its place again |
  * | `control`, `ask: "kinds"` | JSON: paths below the copy | JSON: `folder`, `file`, `link`, `other` or null for each |
  * | `control`, `ask: "hide"` | JSON: `{path, content?}[]` below the copy | last `{ok}`: they are away until the turn has ended, with `content` in their place: a `CoverEntry` of core's policy, `"empty folder"`, `{files: {name: text}}` or `{content: text}`. A missing path stays missing |
  * | `control`, `ask: "usage"` | none | last `{ok, homeBytes}` |
  * | `file`, `act: "fill"`, `volume` | records that fill it from nothing | last `{ok}` |
  * | `file`, `act: "pack"`, `volume` | none | records |
- * | `file`, `act: "write"`, `volume: "home"` | records that replace files and links, and make missing folders | last `{ok}` |
- * | `file`, `act: "read"`, `path`, `mostBytes` | none | the first bytes of a regular file of the home; last `{ok}`, or `{ok, kind}` for anything else: `folder`, `link`, `other`, or null for a missing one |
+ * | `file`, `act: "write"`, `volume: "home"` or `"auth"` | records that replace files and links, and make missing folders | last `{ok}` |
+ * | `file`, `act: "cover"` | JSON of `listBytes`: paths of the home; then records | last `{ok}`: until the turn has ended, these paths are away, and what the records make is in their place. What the `cover` before had in place is gone |
+ * | `file`, `act: "read"`, `path`, `mostBytes` | none | the first bytes of a regular file of the home; last `{ok}`, or `{ok, kind}` for anything else: `folder`, `link`, `other`, null for a missing one, or `beyond` if a folder on the way is none |
+ * | `file`, `act: "trust"`, `form` | the user's certificates in this form, `pem` or `java`, at most 2 MiB | last `{ok}`: agents can read them |
  *
  * Records are those of the copier (`forwarder/copier.c`).
  */
 export type PodRequest =
   | { readonly purpose: "turn"; readonly orderBytes: number }
-  | { readonly purpose: "control"; readonly ask: "hello" | "kinds" | "hide" | "usage" }
+  | { readonly purpose: "control"; readonly ask: "hello" | "idle" | "kinds" | "hide" | "usage" }
   | { readonly purpose: "control"; readonly ask: "stop"; readonly signal: "TERM" | "KILL" }
   | { readonly purpose: "file"; readonly act: "fill" | "pack"; readonly volume: Volume }
-  | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" }
+  | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" | "auth" }
+  | { readonly purpose: "file"; readonly act: "cover"; readonly listBytes: number }
+  | { readonly purpose: "file"; readonly act: "trust"; readonly form: "pem" | "java" }
   | { readonly purpose: "file"; readonly act: "read"; readonly path: string; readonly mostBytes: number };
 
 /** A volume of a Pod that budgie fills and reads: the session's home, or the copy of its workspace. */

@@ -5,10 +5,11 @@ import type { CoverEntry } from "@budgie/core/policy";
 import { busyError, unusableError, type HoldLink } from "../hold/hold-link.ts";
 import type { WireStream } from "../wire/wire-stream.ts";
 import { packVolume, unpackVolume } from "./unpack-volume.ts";
-import type { PodProcesses } from "./create-turns.ts";
+import { takeBytes, type PodProcesses } from "./create-turns.ts";
 import { emptyFolder } from "./empty-folder.ts";
 import type { HiddenPath, HidingPlace } from "./hiding-place.ts";
 import { readHome, writeHome } from "./write-home.ts";
+import { writeTrust } from "./write-trust.ts";
 import { findKinds } from "./open-in.ts";
 import type { PodRoots } from "./pod-roots.ts";
 import { measureHome } from "./watch-home.ts";
@@ -74,6 +75,12 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
     await hiding.hide(parseHidden(await readJson(input)));
     return { ok: true };
   },
+  async "control idle"(_stream, { hiding, hold, turns }) {
+    await hold();
+    if (turns.isRunning()) throw busyError();
+    await hiding.restore();
+    return { ok: true };
+  },
   async "control usage"(_stream, { roots }) {
     return { ok: true, homeBytes: await measureHome(roots.home) };
   },
@@ -93,9 +100,22 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
     await packVolume({ copier: copierOf(roots), folder }, output);
     return { ok: true };
   },
-  async "file write"({ input, opening }, { roots }) {
-    if (opening["volume"] !== "home") throw requestError("it has no volume to write to");
+  async "file write"({ input, opening: { volume } }, { roots }) {
+    if (volume !== "home" && volume !== "auth") throw requestError("it has no volume to write to");
+    await writeHome(roots[volume], input);
+    return { ok: true };
+  },
+  async "file cover"({ input, opening }, { hiding, hold, roots, turns }) {
+    await hold();
+    const paths = parsePaths(await readList(input, toCount(opening["listBytes"])));
+    if (turns.isRunning()) throw busyError();
+    await hiding.clear(paths);
     await writeHome(roots.home, input);
+    return { ok: true };
+  },
+  async "file trust"({ input, opening: { form } }, { roots }) {
+    if (form !== "pem" && form !== "java") throw requestError("it has no form of certificates");
+    await writeTrust(roots.trust[form], input);
     return { ok: true };
   },
   async "file read"({ opening: { mostBytes, path }, output }, { roots }) {
@@ -127,8 +147,20 @@ async function readJson(input: Readable): Promise<unknown> {
     if (bytes > MOST_JSON_BYTES) throw requestError("its input is too long");
     pieces.push(piece);
   }
+  return parseInput(Buffer.concat(pieces));
+}
+
+/** Reads JSON of so many bytes, and leaves the others in the stream. */
+async function readList(input: Readable, bytes: number): Promise<unknown> {
+  if (bytes < 1 || bytes > MOST_JSON_BYTES) throw requestError("its list has no bytes, or too many");
+  const list = await takeBytes(input, bytes);
+  if (list === undefined) throw requestError("its list ends early");
+  return parseInput(list);
+}
+
+function parseInput(bytes: Buffer): unknown {
   try {
-    return parseBoundedJson(Buffer.concat(pieces), BOUNDS);
+    return parseBoundedJson(bytes, BOUNDS);
   } catch (error) {
     throw requestError("its input is not JSON within bounds", { cause: error });
   }

@@ -107,18 +107,22 @@ export function createTurns(means: ProcessMeans): PodProcesses {
   };
 }
 
-/** Reads as many bytes, and leaves the others in the stream. */
 async function readOrder(input: Readable, bytes: number): Promise<Buffer> {
   if (bytes < 1 || bytes > MOST_ORDER_BYTES) throw orderError();
-  const order = Buffer.alloc(bytes);
+  return (await takeBytes(input, bytes)) ?? Promise.reject(orderError());
+}
+
+/** Reads as many bytes, and leaves the others in the stream; `undefined` if it ends before. */
+export async function takeBytes(input: Readable, bytes: number): Promise<Buffer | undefined> {
+  const taken = Buffer.alloc(bytes);
   let filled = 0;
   for await (const piece of input.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    const copied = piece.copy(order, filled);
+    const copied = piece.copy(taken, filled);
     filled += copied;
     if (copied < piece.length) input.unshift(piece.subarray(copied));
-    if (filled === bytes) return order;
+    if (filled === bytes) return taken;
   }
-  throw orderError();
+  return undefined;
 }
 
 function orderError(): BudgieError {

@@ -10,58 +10,93 @@ import type { PodRoots } from "./pod-roots.ts";
 /** A path below the copy, and the replacement of what it hides; without one nothing is in its place. */
 export type HiddenPath = { readonly path: string; readonly content?: CoverEntry };
 
-/** The paths of a copy that are away for a turn. No process of the agent's runs while one of its functions does. */
+/** The paths of a copy and of a home that are away for a turn. No process of the agent's runs while one of its functions does. */
 export type HidingPlace = {
-  /** Moves paths away. A path that is missing stays so */
+  /** Moves paths of the copy away. A path that is missing stays so */
   readonly hide: (paths: readonly HiddenPath[]) => Promise<void>;
+  /** Puts all of the home back, and then moves these paths of it away. Their places are free, also of what is made there later */
+  readonly clear: (paths: readonly string[]) => Promise<void>;
   /** Puts all back, in place of whatever stands there */
   readonly restore: () => Promise<void>;
 };
 
-type Away = { readonly path: string; readonly original: string; readonly mode: number | undefined };
+/** A folder in which paths are hidden, and the folder on its volume for what was there. */
+type Ground = { readonly root: string; readonly hidden: string; readonly away: Away[] };
+
+type Away = { readonly path: string; readonly original: string | undefined; readonly mode: number | undefined };
 
 /** Creates the place of what is hidden. */
-export function createHidingPlace({ hidden, tree }: Pick<PodRoots, "hidden" | "tree">): HidingPlace {
-  const away: Away[] = [];
+export function createHidingPlace(roots: Pick<PodRoots, "hidden" | "home" | "homeHidden" | "tree">): HidingPlace {
+  const copy: Ground = { root: roots.tree, hidden: roots.hidden, away: [] };
+  const home: Ground = { root: roots.home, hidden: roots.homeHidden, away: [] };
   let count = 0;
   let last = Promise.resolve();
 
   async function hideOne({ content, path }: HiddenPath): Promise<void> {
-    await using parent = await openIn(tree, path, "onlyExisting");
-    const kind = await findKind(parent.path);
-    if (kind === null) return;
-    const original = join(hidden, `original-${count++}`);
-    const mode = kind === "folder" ? await openUp(parent.path) : undefined;
-    await rename(parent.path, original);
-    // Known before anything else may fail, so that it comes back.
-    away.push({ path, original, mode });
+    await using parent = await openIn(copy.root, path, "onlyExisting");
+    if ((await findKind(parent.path)) === null) return;
+    await moveAway(copy, path, parent.path);
     if (content !== undefined) await makeContent(parent.path, content);
   }
 
-  async function restoreAll(): Promise<void> {
+  async function clearOne(path: string): Promise<void> {
+    await using parent = await openIn(home.root, path, "makeMissing");
+    if ((await findKind(parent.path)) === null) home.away.push({ path, original: undefined, mode: undefined });
+    else await moveAway(home, path, parent.path);
+  }
+
+  async function moveAway({ away, hidden }: Ground, path: string, here: string): Promise<void> {
+    const original = join(hidden, `original-${count++}`);
+    const mode = (await findKind(here)) === "folder" ? await openUp(here) : undefined;
+    await rename(here, original);
+    // Known before anything else may fail, so that it comes back.
+    away.push({ path, original, mode });
+  }
+
+  async function restoreAll(ground: Ground): Promise<void> {
+    const { away, hidden } = ground;
     for (let one = away.at(-1); one !== undefined; one = away.at(-1)) {
-      await makeParents(one.path);
-      await using parent = await openIn(tree, one.path, "makeMissing");
-      await moveAside(parent.path);
-      await rename(one.original, parent.path);
-      if (one.mode !== undefined) await closeAgain(parent.path, one.mode);
+      await (one.original === undefined
+        ? removeMade(ground, one.path)
+        : putBack(ground, { ...one, original: one.original }));
       away.pop();
     }
     // Files that an agent left there are removed once the originals are back.
     await emptyFolder(hidden);
   }
 
+  async function putBack(
+    ground: Ground,
+    { mode, original, path }: Away & { readonly original: string },
+  ): Promise<void> {
+    await makeParents(ground, path);
+    await using parent = await openIn(ground.root, path, "makeMissing");
+    await moveAside(ground, parent.path);
+    await rename(original, parent.path);
+    if (mode !== undefined) await closeAgain(parent.path, mode);
+  }
+
+  /** Removes what stands where nothing was. Behind anything but folders it is out of reach, and the next turn's files are too. */
+  async function removeMade(ground: Ground, path: string): Promise<void> {
+    try {
+      await using parent = await openIn(ground.root, path, "makeMissing");
+      await moveAside(ground, parent.path);
+    } catch (error) {
+      if (!(error instanceof BudgieError)) throw error;
+    }
+  }
+
   /** Removes whatever stands in the place of a folder on the way to a path. */
-  async function makeParents(path: string): Promise<void> {
+  async function makeParents({ root }: Ground, path: string): Promise<void> {
     const names = path.split("/");
     for (let length = 1; length < names.length; length += 1) {
-      await using parent = await openIn(tree, names.slice(0, length).join("/"), "makeMissing");
+      await using parent = await openIn(root, names.slice(0, length).join("/"), "makeMissing");
       const kind = await findKind(parent.path);
       if (kind !== "folder" && kind !== null) await unlink(parent.path);
     }
   }
 
-  async function moveAside(path: string): Promise<void> {
+  async function moveAside({ hidden }: Ground, path: string): Promise<void> {
     const kind = await findKind(path);
     if (kind === null) return;
     if (kind === "folder") await openUp(path);
@@ -81,7 +116,17 @@ export function createHidingPlace({ hidden, tree }: Pick<PodRoots, "hidden" | "t
         for (const { path } of paths) if (!isHomePath(path)) throw pathError(path);
         for (const path of paths) await hideOne(path).catch(ignoreMissing);
       }),
-    restore: () => next(restoreAll),
+    clear: (paths) =>
+      next(async () => {
+        for (const path of paths) if (!isHomePath(path)) throw pathError(path);
+        await restoreAll(home);
+        for (const path of paths) await clearOne(path);
+      }),
+    restore: () =>
+      next(async () => {
+        await restoreAll(copy);
+        await restoreAll(home);
+      }),
   };
 }
 
@@ -110,5 +155,8 @@ function ignoreMissing(error: unknown): void {
 }
 
 function pathError(path: string): BudgieError {
-  return new BudgieError("INPUT_INVALID", `${JSON.stringify(path.slice(0, 300))} is no path below the session's copy.`);
+  return new BudgieError(
+    "INPUT_INVALID",
+    `${JSON.stringify(path.slice(0, 300))} is no path below the session's copy or home.`,
+  );
 }

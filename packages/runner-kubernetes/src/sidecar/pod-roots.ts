@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { SANDBOX } from "@budgie/sandbox/profile";
-import { HOLD_SOCKET, POD, WIRE_SOCKET } from "../requests/pod-paths.ts";
+import { HOLD_SOCKET, POD, TRUST, WIRE_SOCKET } from "../requests/pod-paths.ts";
 
 /** The folders and sockets of a sidecar, which tests have in a folder of their own. */
 export type PodRoots = {
@@ -9,7 +9,11 @@ export type PodRoots = {
   readonly image: string;
   readonly programs: string;
   readonly holdSocket: string;
+  /** The user's certificates, by their form */
+  readonly trust: Readonly<Record<keyof typeof TRUST, string>>;
   readonly home: string;
+  /** The originals of covered paths, on the volume of the home */
+  readonly homeHidden: string;
   readonly work: string;
   /** The workspace's copy */
   readonly tree: string;
@@ -17,6 +21,8 @@ export type PodRoots = {
   readonly hidden: string;
   /** The folders that are emptied after each turn */
   readonly scratch: readonly [tmp: string, shm: string];
+  /** The agent's read-only folder, which stays between turns */
+  readonly auth: string;
   readonly wireSocket: string;
 };
 
@@ -27,16 +33,20 @@ export function toRoots(root: string): PodRoots {
     image: at("/opt/budgie"),
     programs: at(POD.programs),
     holdSocket: at(HOLD_SOCKET),
+    trust: { pem: at(TRUST.pem), java: at(TRUST.java) },
     home: at(SANDBOX.home),
+    homeHidden: at(`${POD.home}/hidden`),
     work: at(POD.work),
     tree: at(`${POD.work}/tree`),
     hidden: at(`${POD.work}/hidden`),
     scratch: [at(`${POD.scratch}/tmp`), at(`${POD.scratch}/shm`)],
+    auth: at(`${POD.scratch}/auth`),
     wireSocket: at(WIRE_SOCKET),
   };
 }
 
 /** Makes the folders that are missing. Kubelet makes a volume's folder of another user when nothing has, in which the agent could not write. */
-export async function makeFolders({ hidden, scratch, tree }: PodRoots): Promise<void> {
-  for (const folder of [tree, hidden, ...scratch]) await mkdir(folder, { recursive: true, mode: 0o755 });
+export async function makeFolders({ auth, hidden, home, homeHidden, scratch, tree }: PodRoots): Promise<void> {
+  for (const folder of [home, homeHidden, tree, hidden, ...scratch, auth])
+    await mkdir(folder, { recursive: true, mode: 0o755 });
 }

@@ -55,12 +55,12 @@ async function writeNew(path: string, mode: number, content: FoundEntry["content
 /** The start of a file to read. */
 export type HomeReading = { readonly path: string; readonly mostBytes: number };
 
-/** Sends the first bytes of a regular file of a home. Resolves to the kind of anything else, to which nothing on the way counts as a folder but one. */
+/** Sends the first bytes of a regular file of a home. Resolves to the kind of anything else; `beyond` if a folder on the way is none. */
 export async function readHome(
   home: string,
   { mostBytes, path }: HomeReading,
   output: Writable,
-): Promise<EntryKind | undefined> {
+): Promise<EntryKind | "beyond" | undefined> {
   try {
     await using parent = await openIn(home, path, "onlyExisting");
     await using place = await open(parent.path, O_PATH | O_NOFOLLOW);
@@ -70,7 +70,7 @@ export async function readHome(
     if (mostBytes > 0) await pipeline(takeStart(file.createReadStream(), mostBytes), output, { end: false });
     return undefined;
   } catch (error) {
-    if (error instanceof BudgieError && error.code === "SESSION_UNUSABLE") return "other";
+    if (error instanceof BudgieError && error.code === "SESSION_UNUSABLE") return "beyond";
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;
     // A file that its owner has closed to itself is none that an agent program left.

@@ -28,6 +28,7 @@ type HoldOrder = {
   readonly unset?: readonly string[];
   readonly ports?: readonly number[];
   readonly directory?: string;
+  readonly isReadOnly?: boolean;
 };
 
 /** What came of a process. */
@@ -138,8 +139,8 @@ export async function createHoldPlace(env: Readonly<Record<string, string>> = {}
   return place;
 }
 
-function encodeOrder({ argv, env = [], unset = [], ports, directory = "/tmp" }: HoldOrder): Buffer {
+function encodeOrder({ argv, env = [], unset = [], ports, directory = "/tmp", isReadOnly = false }: HoldOrder): Buffer {
   const texts = [directory, ...argv, ...env, ...unset].map((text) => `${text}\0`).join("");
-  const counts = [argv.length, env.length, unset.length, ports?.length ?? 0xffffffff, 4096];
+  const counts = [argv.length, env.length, unset.length, ports?.length ?? 0xffffffff, 4096, Number(isReadOnly)];
   return Buffer.concat([numbers(...counts, ...(ports ?? [])), Buffer.from(texts)]);
 }

@@ -37,11 +37,14 @@ describe("the Pod of a session", () => {
             resources: { requests: SIDECAR, limits: SIDECAR },
             volumeMounts: [
               { name: "programs", mountPath: "/budgie" },
-              { name: "home", mountPath: "/home/agent" },
+              { name: "home", mountPath: "/home" },
               { name: "work", mountPath: "/work" },
               { name: "scratch", mountPath: "/scratch" },
               { name: "private", mountPath: "/private" },
             ],
+            lifecycle: {
+              postStart: { exec: { command: ["mkdir", "-p", "/work/tree", "/scratch/tmp", "/scratch/shm"] } },
+            },
           },
           {
             name: "agent",
@@ -54,10 +57,11 @@ describe("the Pod of a session", () => {
             resources: { requests: AGENT, limits: AGENT },
             volumeMounts: [
               { name: "programs", mountPath: "/budgie", readOnly: true },
-              { name: "home", mountPath: "/home/agent" },
+              { name: "home", mountPath: "/home/agent", subPath: "agent" },
               { name: "work", mountPath: "/workspace", subPath: "tree" },
               { name: "scratch", mountPath: "/tmp", subPath: "tmp" },
               { name: "scratch", mountPath: "/dev/shm", subPath: "shm" },
+              { name: "scratch", mountPath: "/auth", subPath: "auth", readOnly: true },
             ],
           },
         ],
@@ -65,7 +69,7 @@ describe("the Pod of a session", () => {
           { name: "programs", emptyDir: { medium: "Memory", sizeLimit: "8388608" } },
           { name: "home", emptyDir: { sizeLimit: "157286400" } },
           { name: "work", emptyDir: { sizeLimit: "314572800" } },
-          { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: "134217728" } },
+          { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: "150994944" } },
           { name: "private", emptyDir: { medium: "Memory", sizeLimit: "1048576" } },
         ],
       },

@@ -118,7 +118,7 @@ it.each([["a"], ["a/b"], ["a/b/c"]])("a link at %s of a home leads nowhere", asy
     error: { code: "SESSION_UNUSABLE", message: expect.stringContaining(`"${place}"`) },
   });
   expect(readFileSync(join(work, "outside/b/c/file"), "utf8")).toBe("outside");
-  expect(await budgie.ask(read("a/b/c/file"))).toEqual({ bytes: Buffer.alloc(0), last: { ok: true, kind: "other" } });
+  expect(await budgie.ask(read("a/b/c/file"))).toEqual({ bytes: Buffer.alloc(0), last: { ok: true, kind: "beyond" } });
 });
 
 it("a folder in the place of a file is no file to replace", async () => {
@@ -146,7 +146,7 @@ it("only the beginning of a regular file is read", async () => {
     ["link", "link"],
     [".none", null],
     ["none/below", null],
-    ["file/below", "other"],
+    ["file/below", "beyond"],
   ] as const)
     expect((await budgie.ask(read(path))).last).toEqual({ ok: true, kind });
   for (const path of ["../file", "/etc/passwd", "", "a//b"])

@@ -9,5 +9,6 @@ export {
   type HomeArchive,
   type Saving,
 } from "./home-archive.ts";
+export { createHomeFiles } from "./home-files.ts";
 export { createHomeSeeds } from "./home-seeds.ts";
 export { readStart, takeStart } from "./read-start.ts";

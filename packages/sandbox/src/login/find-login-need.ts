@@ -1,5 +1,5 @@
 import { BudgieError, type Command } from "@budgie/core";
-import type { Login, LoginNeed } from "@budgie/sandbox/login";
+import type { Login, LoginNeed } from "./login.ts";
 
 /** Finds how much of the runner's login a command needs. Throws `LOGIN_REQUIRED` for a login that the runner was not given. */
 export function findLoginNeed({ env, isShortLogin, login: name }: Command, login: Login | undefined): LoginNeed {

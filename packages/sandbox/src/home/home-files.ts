@@ -1,8 +1,6 @@
-import type Docker from "dockerode";
 import { BudgieError, isHomePath } from "@budgie/core";
-import type { HomeArchive } from "@budgie/sandbox/home";
-import { SANDBOX } from "@budgie/sandbox/profile";
-import { readHomeFile } from "./read-home-file.ts";
+import { SANDBOX } from "../profile/sandbox-paths.ts";
+import type { HomeArchive } from "./home-archive.ts";
 
 /** The files of a session's home that budgie itself reads and writes, by their paths below it. */
 export type HomeFiles = {
@@ -14,14 +12,19 @@ export type HomeFiles = {
 const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;
 const LARGEST_LOG_BYTES = 64 * 1024 * 1024;
 
-/** Creates access to the files of a home, bypassing the engine where possible. */
-export function createHomeFiles(sessionContainer: Docker.Container, archive: HomeArchive): HomeFiles {
+/**
+ * Creates access to the files of a home. `readAround` is a quicker way to read one than the archive, which is asked where that finds
+ * nothing; default none.
+ */
+export function createHomeFiles(
+  archive: Pick<HomeArchive, "readFile" | "write">,
+  readAround: HomeArchive["readFile"] = () => Promise.resolve(undefined),
+): HomeFiles {
   return {
     async read(path) {
       const file = checkPath(path);
       const content =
-        (await readHomeFile(sessionContainer, file, LARGEST_ANSWER_BYTES)) ??
-        (await archive.readFile(file, LARGEST_ANSWER_BYTES));
+        (await readAround(file, LARGEST_ANSWER_BYTES)) ?? (await archive.readFile(file, LARGEST_ANSWER_BYTES));
       return content?.toString("utf8");
     },
     async append(path, text) {

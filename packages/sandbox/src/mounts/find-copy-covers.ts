@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import type { Cover, CoverEntry, Hidden } from "@budgie/core/policy";
-import type { CopyCover } from "@budgie/sandbox/mounts";
+import type { CopyCover } from "./copy-mounts.ts";
 
 /** Resolves to the kinds of paths in a copy; `undefined` for a missing one. */
 export type FindKinds = (paths: readonly string[]) => Promise<readonly (string | undefined)[]>;

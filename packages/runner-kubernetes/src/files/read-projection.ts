@@ -1,0 +1,100 @@
+import { constants } from "node:fs";
+import { lstat, open, opendir, readlink, type FileHandle } from "node:fs/promises";
+import { BudgieError, isHomePath } from "@budgie/core";
+import type { FilledEntry } from "@budgie/core/copies";
+import { readStart } from "@budgie/sandbox/home";
+import { descriptorPath, movedError, type HeldSource } from "@budgie/sandbox/mounts";
+
+/** The room for all projections of a turn, from which each that is read takes its part. */
+export type ProjectionRoom = { files: number; bytes: number };
+
+const MOST_FILES = 2_000;
+const MOST_MEBIBYTES = 32;
+
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+const FOLDER = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+// Without O_NONBLOCK, opening a pipe would wait for a writer.
+const FILE = O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+const isLinux = process.platform === "linux";
+
+/** Returns the room of a turn: what it has more of is no configuration, and would be sent before each turn. */
+export function createProjectionRoom(): ProjectionRoom {
+  return { files: MOST_FILES, bytes: MOST_MEBIBYTES * 2 ** 20 };
+}
+
+/**
+ * Reads a file or a folder of the host as entries at a path, as a read-only mount would show them: links are kept as links, and what is neither
+ * a file nor a folder, or cannot be read, is left out. Throws `CONFIG_INVALID` if it is larger than the room.
+ */
+export async function readProjection(
+  source: HeldSource,
+  at: string,
+  room: ProjectionRoom,
+): Promise<readonly FilledEntry[]> {
+  const entries: FilledEntry[] = [];
+
+  async function readAny(file: FileHandle, here: string, path: string): Promise<void> {
+    const facts = await file.stat();
+    if (facts.isDirectory()) return readFolder(file, here, path);
+    if (!facts.isFile()) return;
+    const content = await readStart(file.createReadStream({ autoClose: false }), room.bytes + 1);
+    const mode = (facts.mode & 0o111) === 0 ? 0o444 : 0o555;
+    add({ entry: { path, kind: "file", mode, size: content.length }, content });
+  }
+
+  async function readFolder(folder: FileHandle, path: string, at: string): Promise<void> {
+    add({ entry: { path: at, kind: "folder", mode: 0o755 } });
+    const here = isLinux ? descriptorPath(folder) : path;
+    const names: string[] = [];
+    for await (const { name } of await opendir(here)) {
+      if (names.length > room.files) throw tooMuchError(source.path);
+      names.push(name);
+    }
+    for (const name of names.toSorted()) await readChild(`${here}/${name}`, `${at}/${name}`);
+  }
+
+  async function readChild(here: string, path: string): Promise<void> {
+    // A name that is not text is not found by what Node makes of it, and one with control characters no agent names.
+    const facts = isHomePath(path) ? await lstat(here).catch(() => undefined) : undefined;
+    if (facts?.isSymbolicLink() === true) {
+      const target = await readlink(here).catch(() => undefined);
+      if (target !== undefined) add({ entry: { path, kind: "link", target } });
+      return;
+    }
+    const flags = facts?.isDirectory() === true ? FOLDER : facts?.isFile() === true ? FILE : undefined;
+    const file = flags && (await open(here, flags).catch(() => undefined));
+    if (file === undefined) return;
+    await using _file = file;
+    await readAny(file, here, path);
+  }
+
+  function add(entry: FilledEntry): void {
+    room.files -= 1;
+    if (entry.entry.kind === "file") room.bytes -= entry.entry.size;
+    if (room.files < 0 || room.bytes < 0) throw tooMuchError(source.path);
+    entries.push(entry);
+  }
+
+  await using file = await openSource(source);
+  await readAny(file, source.here, at);
+  return entries;
+}
+
+/** Opens for reading what is held open as a place only. */
+async function openSource({ here, identity, path }: HeldSource): Promise<FileHandle> {
+  const file = await open(here, O_RDONLY | O_NONBLOCK).catch((error: NodeJS.ErrnoException) => {
+    throw movedError(path, `cannot be read (${error.code})`);
+  });
+  const { dev, ino } = await file.stat({ bigint: true });
+  if (`${dev}:${ino}` === identity) return file;
+  await file.close();
+  throw movedError(path);
+}
+
+function tooMuchError(path: string): BudgieError {
+  return new BudgieError(
+    "CONFIG_INVALID",
+    `With ${JSON.stringify(path)}, the agent's files in its home are more than the ${MOST_FILES} files or ${MOST_MEBIBYTES} MiB ` +
+      `that budgie sends to a Pod before each turn. Remove some, or put them into the sandbox's image.`,
+  );
+}
