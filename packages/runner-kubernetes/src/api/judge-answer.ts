@@ -1,12 +1,12 @@
 import { BudgieError } from "@budgie/core";
 import { fieldsOf, listOf, parseBody, parseObject, quote, textOf } from "./parse-object.ts";
-import type { Answer, Kind } from "./cluster.ts";
+import type { Answer, ListedKind } from "./cluster.ts";
 
 /** A request, as an error may name it. */
 export type Asked = {
   /** The verb as roles of the cluster have it */
   readonly verb: string;
-  readonly resource: Kind | "version";
+  readonly resource: ListedKind | "selfsubjectaccessreviews" | "version";
   readonly context: string;
   readonly namespace: string;
 };
@@ -67,6 +67,12 @@ function loginError(asked: Asked): BudgieError {
   return configError(asked, "does not accept its credentials (401)", "Log in to the cluster again.");
 }
 
+const API_GROUPS: Partial<Record<Asked["resource"], string>> = {
+  leases: "coordination.k8s.io",
+  networkpolicies: "networking.k8s.io",
+  selfsubjectaccessreviews: "authorization.k8s.io",
+};
+
 function forbiddenError(message: string, asked: Asked): BudgieError {
   const { namespace, resource, verb } = asked;
   if (message.includes("violates PodSecurity")) {
@@ -75,7 +81,7 @@ function forbiddenError(message: string, asked: Asked): BudgieError {
     return configError(asked, `refused a Pod: it ${fields}`, "Check the namespace's Pod Security level.");
   }
   if (/ cannot [a-z]{1,20} resource /.test(message)) {
-    const advice = `Allow it in a Role: apiGroups ["${resource === "leases" ? "coordination.k8s.io" : ""}"], resources ["${resource}"], verbs ["${verb}"].`;
+    const advice = `Allow it in a Role: apiGroups ["${API_GROUPS[resource] ?? ""}"], resources ["${resource}"], verbs ["${verb}"].`;
     return configError(asked, `forbids "${verb}" of "${resource}" in the namespace "${namespace}"`, advice);
   }
   return configError(asked, `refused "${verb}" of "${resource}": ${quote(message)}`, "Ask who runs the cluster.");
