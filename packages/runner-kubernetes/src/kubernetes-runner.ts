@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import type { Runner, SessionId } from "@budgie/core";
-import { DEFAULT_LIMITS, type GuardedPath } from "@budgie/core/policy";
+import { chooseDefaultLimits, type GuardedPath } from "@budgie/core/policy";
 import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress";
 import { connectCluster, type Cluster } from "./api/index.ts";
 import { readTrust } from "./egress/index.ts";
@@ -11,10 +11,10 @@ import { createKubernetesSession, type KubernetesSession, type Opening } from ".
 import type { KubernetesRunnerOptions } from "./kubernetes-runner-options.ts";
 import { collectGarbage, holdLease, listSessions } from "./lease/index.ts";
 import { createGate } from "./proof/index.ts";
-import type { ClusterContext } from "./session/cluster-context.ts";
+import type { ClusterContext } from "./turn/cluster-context.ts";
 import { followPods } from "./session/follow-pods.ts";
 import type { PodPlace } from "./session/open-pod.ts";
-import { printInPod } from "./session/print-in-pod.ts";
+import { printInPod } from "./turn/print-in-pod.ts";
 
 const POD_IDLE_MS = 5 * 60_000;
 // The cluster itself has quotas.
@@ -129,7 +129,7 @@ function createContext(cluster: Cluster, options: KubernetesRunnerOptions): Open
   return {
     options,
     user: { uid: process.getuid?.() || USER, gid: process.getgid?.() || USER },
-    limits: { ...DEFAULT_LIMITS, cpus: CPUS, ...options.limits },
+    limits: { ...chooseDefaultLimits(CPUS), cpus: CPUS, ...options.limits },
     place,
     proxies,
     gate: createGate(cluster, { accepted: options.acceptWeaker ?? [], ports: options.ports ?? [] }),

@@ -18,16 +18,16 @@ import { createHomeFilling, type HomeFilling } from "./files/fill-home.ts";
 import { hideCovers } from "./files/find-kinds.ts";
 import { readHomeCovers } from "./files/read-home-covers.ts";
 import { adoptPod } from "./session/adopt-pod.ts";
-import { checkCommand, checkDirectory } from "./session/check-command.ts";
-import type { ClusterContext } from "./session/cluster-context.ts";
+import { checkCommand, checkDirectory } from "./turn/check-command.ts";
+import type { ClusterContext } from "./turn/cluster-context.ts";
 import { createDiskReports } from "./session/disk-reports.ts";
 import type { LivePod } from "./session/live-pod.ts";
 import { openPod, type PodOpening } from "./session/open-pod.ts";
 import type { PodWait } from "./session/await-pod.ts";
 import { createPodProcesses } from "./session/pod-processes.ts";
 import { createSessionPod } from "./session/session-pod.ts";
-import { toOrder } from "./session/to-order.ts";
-import { toShape } from "./session/to-shape.ts";
+import { toOrder } from "./turn/to-order.ts";
+import { toShape } from "./turn/to-shape.ts";
 import type { WireStream } from "./wire/index.ts";
 
 /** A session of this process, which another process can resume later. */

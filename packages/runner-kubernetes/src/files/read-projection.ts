@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { lstat, open, opendir, readlink, type FileHandle } from "node:fs/promises";
 import { BudgieError, isHomePath } from "@budgie/core";
 import type { FilledEntry } from "@budgie/core/copies";
@@ -61,8 +61,8 @@ export async function readProjection(
       if (target !== undefined) add({ entry: { path, kind: "link", target } });
       return;
     }
-    const flags = facts?.isDirectory() === true ? FOLDER : facts?.isFile() === true ? FILE : undefined;
-    const file = flags && (await open(here, flags).catch(() => undefined));
+    if (facts === undefined) return;
+    const file = await openPlain(here, facts);
     if (file === undefined) return;
     await using _file = file;
     await readAny(file, here, path);
@@ -78,6 +78,12 @@ export async function readProjection(
   await using file = await openSource(source);
   await readAny(file, source.here, at);
   return entries;
+}
+
+/** Opens a file or a folder that can be read. Anything else is not even opened, which a device could notice. */
+async function openPlain(path: string, facts: Stats): Promise<FileHandle | undefined> {
+  if (facts.isDirectory()) return open(path, FOLDER).catch(() => undefined);
+  return facts.isFile() ? open(path, FILE).catch(() => undefined) : undefined;
 }
 
 /** Opens for reading what is held open as a place only. */

@@ -9,7 +9,7 @@ import { startProcess, type PodProcess, type ProcessStart } from "./start-proces
 export type PodProcesses = {
   /** Starts a process. Rejects with `INPUT_INVALID` while another one runs */
   readonly start: (pod: LivePod, start: Omit<ProcessStart, "stderr">) => Promise<PodProcess>;
-  /** Runs a process without input, and resolves to the beginning of its stdout, however it ends. Rejects after a minute */
+  /** Runs a process without input, and resolves to its stdout without the middle of a long one, however it ends. Rejects after a minute */
   readonly print: (pod: LivePod, order: ProcessOrder) => Promise<string>;
   /** Takes the stream of the process's stderr, and resets any other one */
   readonly takeStderr: (stream: WireStream) => void;
@@ -19,6 +19,7 @@ export type PodProcesses = {
 };
 
 const PRINT_MS = 60_000;
+const HELD_BYTES = 128 * 1024;
 
 /** Creates the processes of a session. */
 export function createPodProcesses(): PodProcesses {
@@ -37,7 +38,10 @@ export function createPodProcesses(): PodProcesses {
   async function print(pod: LivePod, order: ProcessOrder): Promise<string> {
     const child = await start(pod, { order, input: "", signal: AbortSignal.timeout(PRINT_MS) });
     child.stderr.resume();
-    const [text, { reason }] = await Promise.all([readBounded(child.stdout), child.exit]);
+    const [{ text }, { reason }] = await Promise.all([
+      readBounded(child.stdout, { heldBytes: HELD_BYTES }),
+      child.exit,
+    ]);
     if (reason === "cancelled") throw lateError();
     return text;
   }

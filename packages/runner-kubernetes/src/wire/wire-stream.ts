@@ -70,6 +70,8 @@ export function createWireStream(opening: Opening, outlet: Outlet): StreamPort {
   });
   const output = new Writable({
     write(bytes: Buffer, _encoding, done) {
+      // No frame of data is empty.
+      if (bytes.length === 0) return done();
       unsent = { bytes, done };
       sendData();
     },

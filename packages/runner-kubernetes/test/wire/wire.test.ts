@@ -32,6 +32,18 @@ it("a stream's output may end while its input goes on", async () => {
   expect(await stream.last).toEqual({ exitCode: 3 });
 });
 
+it("an empty write sends nothing", async () => {
+  const { budgie, opened } = connectWires();
+  const stream = budgie.open({ purpose: "file" });
+  stream.output.write("a");
+  stream.output.write(Buffer.alloc(0));
+  stream.output.write("b");
+  stream.end();
+  await expect.poll(() => opened.length).toBe(1);
+
+  expect(opened[0] && String(await buffer(opened[0].input))).toBe("ab");
+});
+
 it("output that ended whole can be read after the Pod reset the stdin that was still open", async () => {
   const { budgie, opened } = connectWires();
   const stream = budgie.open({ purpose: "turn" });

@@ -1,8 +1,8 @@
 import { createSessionId, type Command } from "@budgie/core";
 import { SANDBOX } from "@budgie/sandbox/profile";
 import type { ClusterContext } from "./cluster-context.ts";
-import { openPod } from "./open-pod.ts";
-import { createPodProcesses } from "./pod-processes.ts";
+import { openPod } from "../session/open-pod.ts";
+import { createPodProcesses } from "../session/pod-processes.ts";
 import { toOrder } from "./to-order.ts";
 import { toShape } from "./to-shape.ts";
 

@@ -5,7 +5,7 @@ import type { Trust } from "../egress/index.ts";
 import type { KeptSessions } from "../keeping/index.ts";
 import type { KubernetesRunnerOptions } from "../kubernetes-runner-options.ts";
 import type { Gate } from "../proof/index.ts";
-import type { PodPlace } from "./open-pod.ts";
+import type { PodPlace } from "../session/open-pod.ts";
 
 /** All that the sessions of a runner share. */
 export type ClusterContext = {
