@@ -87,8 +87,17 @@ function forbiddenError(message: string, asked: Asked): BudgieError {
   return configError(asked, `refused "${verb}" of "${resource}": ${quote(message)}`, "Ask who runs the cluster.");
 }
 
-/** Names fields only: the message has their values. */
+/** Names fields only, since the message has their values. An admission policy's own words have none. */
 function invalidError(fields: Refusal["fields"], asked: Asked): BudgieError {
+  const message = textOf(fields["message"]);
+  const policy = message.indexOf("ValidatingAdmissionPolicy '");
+  if (policy >= 0) {
+    return configError(
+      asked,
+      `refused "${asked.verb}" of "${asked.resource}": ${quote(message.slice(policy))}`,
+      "Meet it, or change it.",
+    );
+  }
   const causes = listOf(fieldsOf(fields["details"])["causes"]).slice(0, 5);
   const names = causes.map(({ field }) => quote(textOf(field))).filter((name) => name !== "");
   const which = names.length === 0 ? quote(textOf(fields["reason"])) || "no reason given" : names.join(", ");

@@ -4,7 +4,7 @@ import type { LoginFacts, SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "../../config/config.ts";
 import { formatBuildTodo } from "../../agents/build-todo.ts";
 import { findEngineTodo } from "./find-engine-todo.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../findings/finding.ts";
 import { findOnPath } from "../../process/find-on-path.ts";
 import { pickSandboxSecrets, type Host } from "@budgie/mcp-server";
 

@@ -3,7 +3,7 @@ import type { SandboxFacts } from "@budgie/runner-docker";
 import { withFlags, type Host } from "@budgie/mcp-server";
 import { findServersOf, storePins, serveMcpServers, withStep } from "@budgie/mcp-server/commands";
 import { parseConfig } from "../../config/config.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../findings/finding.ts";
 import { countProof, type Proof } from "./proof.ts";
 
 /** Runs the claims' probes and reports progress on stderr. Resolves to a finding if they cannot run. */
