@@ -45,7 +45,7 @@ export async function connectCluster({ clock, ...options }: ClusterOptions): Pro
     version: (limits) => readVersion(access, toAsked("get", "version"), limits),
     create: (kind, body, { isDryRun = false, ...limits } = {}) => {
       const query = isDryRun ? { dryRun: "All" } : {};
-      return ask(toAsked("create", kind), { method: "POST", path: toPath(kind), query, body }, limits);
+      return ask({ ...toAsked("create", kind), isDryRun }, { method: "POST", path: toPath(kind), query, body }, limits);
     },
     get,
     list: async (kind, selector, limits) =>

@@ -9,6 +9,8 @@ export type Asked = {
   readonly resource: ListedKind | "selfsubjectaccessreviews" | "version";
   readonly context: string;
   readonly namespace: string;
+  /** True if the answer is about an object that was not stored, and so has no version */
+  readonly isDryRun?: boolean | undefined;
 };
 
 /** An answer of the API server, read whole. */
@@ -18,11 +20,15 @@ export type RawAnswer = { readonly status: number; readonly body: Buffer };
 export function judgeAnswer({ body, status }: RawAnswer, asked: Asked): Answer {
   const fields = parseBody(body) ?? {};
   if (status >= 200 && status < 300) {
-    const object = parseObject(fields);
+    const object = parseObject(asked.isDryRun === true ? withVersion(fields) : fields);
     if (object === undefined) throw unreadableError(asked);
     return { outcome: "done", object };
   }
   return findOutcome(status, fields) ?? refuse({ status, fields }, asked);
+}
+
+function withVersion(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return { ...fields, metadata: { ...fieldsOf(fields["metadata"]), resourceVersion: "0" } };
 }
 
 /** Throws the error of an answer that is not a success. */

@@ -11,6 +11,8 @@ const DENY = { podSelector: {}, policyTypes: ["Ingress", "Egress"] };
 const VIOLATION = `pods "budgie-doctor" is forbidden: violates PodSecurity "restricted:v1.30": privileged (container "agent")`;
 const forbid = (message: string): Said => ({ status: 403, json: { reason: "Forbidden", message } });
 
+// An object that was not stored has no version.
+const TAKEN: Said = { status: 201, json: { metadata: { name: "budgie-doctor", uid: "u" }, spec: {}, status: {} } };
 const DENIAL: Said = {
   status: 422,
   json: {
@@ -26,8 +28,7 @@ const WHOLE: Readonly<Record<string, (heard: Heard) => Said>> = {
   networkpolicies: () => toList(toObject("deny-all", { spec: DENY })),
   resourcequotas: () =>
     toList(toObject("team", { status: { hard: { pods: "20", "limits.cpu": "40" }, used: { pods: "3" } } })),
-  pods: ({ body }) =>
-    body.includes(`"privileged":true`) ? forbid(VIOLATION) : { status: 201, json: toObject("budgie-doctor") },
+  pods: ({ body }) => (body.includes(`"privileged":true`) ? forbid(VIOLATION) : TAKEN),
 };
 
 type Asking = { readonly acceptWeaker?: readonly ("policy" | "jail")[] };
@@ -99,16 +100,14 @@ describe("a cluster", () => {
     ],
     [
       "that takes a privileged Pod",
-      { pods: () => ({ status: 201, json: toObject("p") }) },
+      { pods: () => TAKEN },
       /^failed security: the label pod-security\.kubernetes\.io\/enforce .* is missing/,
     ],
     [
       "with a weaker level",
       {
         pods: ({ body }) =>
-          body.includes(`"privileged":true`)
-            ? forbid(VIOLATION.replace("restricted:", "baseline:"))
-            : { status: 201, json: toObject("p") },
+          body.includes(`"privileged":true`) ? forbid(VIOLATION.replace("restricted:", "baseline:")) : TAKEN,
       },
       /^failed security: .* is "baseline": it has to be "restricted"$/,
     ],
