@@ -1,10 +1,10 @@
 /*
  * hold probe WORD...: a word is tcp:ADDRESS:PORT or udp:ADDRESS:PORT, an address of IPv6 in brackets, or `end` for the
- * container's termination file. It tries all at once for two seconds, and prints a line for each: the word, and
+ * container's termination file. It tries all at once for a second, and prints a line for each: the word, and
  * connected (for UDP: it answered), refused, denied (by the jail), unreachable or timeout; writable, denied or missing.
  */
 
-enum { MOST_PROBES = 64, PROBE_SECONDS = 2 };
+enum { MOST_PROBES = 64, PROBE_SECONDS = 1 };
 
 union address {
   sa_family_t family;
@@ -49,7 +49,9 @@ static const char *read_six(const char *text, unsigned char bytes[16]) {
   return *text == ']' ? text + 1 : text;
 }
 
-static union address read_address(const char *text) {
+/* Reads an address, and moves the text to what follows it. */
+static union address read_host(const char **rest) {
+  const char *text = *rest;
   union address it = {0};
   if (*text == '[') {
     it.six.sin6_family = AF_INET6;
@@ -63,6 +65,14 @@ static union address read_address(const char *text) {
     }
     it.four.sin_addr.s_addr = __builtin_bswap32(bytes);
   }
+  *rest = text;
+  return it;
+}
+
+static size_t size_of(const union address *it) { return it->family == AF_INET ? sizeof it->four : sizeof it->six; }
+
+static union address read_address(const char *text) {
+  union address it = read_host(&text);
   if (*text++ != ':') die("hold: not an address and a port\n");
   /* Both layouts have the port at the same place. */
   it.four.sin_port = __builtin_bswap16(read_digits(&text));
@@ -76,7 +86,7 @@ static int try_address(const char *word, const char **result) {
   union address to = read_address(word + 4);
   int type = (is_udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC;
   long file = CALL3(socket, to.family, type, 0), failed = file;
-  if (file >= 0) failed = CALL3(connect, file, &to, to.family == AF_INET ? sizeof to.four : sizeof to.six);
+  if (file >= 0) failed = CALL3(connect, file, &to, size_of(&to));
   if (failed == 0 && is_udp) failed = CALL6(sendto, file, question, sizeof question, MSG_NOSIGNAL, 0, 0);
   if (failed >= 0 && is_udp) return file;
   if (failed == -EINPROGRESS) return file;

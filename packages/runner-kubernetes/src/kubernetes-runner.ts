@@ -6,7 +6,7 @@ import { chooseDefaultLimits, type GuardedPath } from "@budgie/core/policy";
 import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress";
 import { connectCluster, type Cluster } from "./api/index.ts";
 import { readTrust } from "./egress/index.ts";
-import { createKeptSessions } from "./keeping/index.ts";
+import { createKeptSessions } from "./keeping/create-kept-sessions.ts";
 import { createKubernetesSession, type KubernetesSession, type Opening } from "./kubernetes-session.ts";
 import type { KubernetesRunnerOptions } from "./kubernetes-runner-options.ts";
 import { collectGarbage, holdLease, listSessions } from "./lease/index.ts";
@@ -133,7 +133,7 @@ function createContext(cluster: Cluster, options: KubernetesRunnerOptions): Open
     place,
     proxies,
     gate: createGate(cluster, { accepted: options.acceptWeaker ?? [], ports: options.ports ?? [] }),
-    kept: createKeptSessions({ stateDir, owner, keepMs: options.keepSessionsMs }),
+    kept: createKeptSessions({ stateDir, owner }),
     idle: createIdleContainers({ idleMs: options.podIdleMs ?? POD_IDLE_MS, most: MOST_IDLE_PODS }),
     trust: options.caFile === undefined ? undefined : readTrust(options.caFile),
     scratchDir,

@@ -5,6 +5,8 @@ export type Cluster = {
   /** The kubeconfig's context */
   readonly name: string;
   readonly namespace: string;
+  /** The API server, as the kubeconfig names it */
+  readonly server: URL;
   /** The API server's version, such as `v1.34.4` */
   readonly version: (limits?: Limits) => Promise<string>;
   /** Creates an object; with `isDryRun`, only asks if the cluster would take it */

@@ -42,6 +42,7 @@ export async function connectCluster({ clock, ...options }: ClusterOptions): Pro
   return {
     name: context,
     namespace,
+    server,
     version: (limits) => readVersion(access, toAsked("get", "version"), limits),
     create: (kind, body, { isDryRun = false, ...limits } = {}) => {
       const query = isDryRun ? { dryRun: "All" } : {};

@@ -56,7 +56,7 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
     const pod = await openPod(signal);
     filled = undefined;
     const records = Readable.from(toRecords(entries), { objectMode: false });
-    await fillVolume(pod.wire, { request: { purpose: "file", act: "fill", volume: "work" }, records, signal });
+    await fillVolume(pod.wire, { volume: "work", records, signal });
     const id = randomUUID();
     note(id, pod);
     return id;

@@ -1,7 +1,10 @@
 import type { Outcome, ProbeReport } from "./probe-report.ts";
 
-/** A protection of a Pod's network: the cluster's network policy, or the jail that `hold` puts around each process. */
-export type Wall = "policy" | "jail";
+/**
+ * A protection of a Pod's network: the cluster's network policy, the jail that `hold` puts around each process, or that nothing of the Pod's own
+ * node is in reach.
+ */
+export type Wall = "policy" | "jail" | "own-node";
 
 /** An address that no agent may reach. */
 export type Target = {
@@ -11,6 +14,8 @@ export type Target = {
   readonly name: string;
   /** True for the Pod's own node, traffic to which policies do not stop on many clusters. The jail has to */
   readonly isOwnNode?: boolean | undefined;
+  /** The target of the own node to which this one leads if that can be reached */
+  readonly leadsTo?: string | undefined;
 };
 
 /** The attempts to reach the targets. */
@@ -28,28 +33,42 @@ export type Breach = { readonly wall: Wall; readonly text: string };
 
 /** Lists the walls that did not hold. An outcome that has more than one meaning counts as a breach. */
 export function judgeWalls(targets: readonly Target[], attempts: Attempts): readonly Breach[] {
+  const { control, free, jailed } = attempts;
   return targets.flatMap((target) => [
     ...(wasJailed(target, attempts) ? [] : [breach("jail", "the jail", target)]),
-    ...(wasStopped(target, attempts) ? [] : [breach("policy", "the network policy", target)]),
+    ...(isForPolicy(target, free) && !wasStopped(target, free, control)
+      ? [breach("policy", "the network policy", target)]
+      : []),
+    ...(target.isOwnNode !== true || jailed.get(target.at) === "denied" || wasStopped(target, jailed, control)
+      ? []
+      : [breach("own-node", "nothing", target)]),
   ]);
 }
 
 /** Tells if the kernel denied the attempt itself. Anything else could be the policy's work. */
-function wasJailed({ at }: Target, { jailed }: Attempts): boolean {
-  return jailed.get(at) === "denied";
+function wasJailed({ at }: Target, { free, jailed }: Attempts): boolean {
+  const outcome = jailed.get(at);
+  // A kernel without IPv6 has no such sockets, in the jail or out of it.
+  const isMissing = at.includes("[") && outcome === "unreachable" && free.get(at) === "unreachable";
+  return outcome === "denied" || isMissing;
 }
 
 // The sender of a datagram does not learn if it arrived.
 const UNANSWERED = "udp:";
 const SILENT: readonly (Outcome | undefined)[] = ["timeout", "unreachable"];
 
-function wasStopped({ at, isOwnNode = false }: Target, { control, free }: Attempts): boolean {
-  if (isOwnNode || at.startsWith(UNANSWERED)) return true;
-  const outcome = free.get(at);
+function isForPolicy({ at, isOwnNode = false, leadsTo }: Target, free: ProbeReport): boolean {
+  const isOfNode = isOwnNode || (leadsTo !== undefined && free.get(leadsTo) === "connected");
+  return !isOfNode && !at.startsWith(UNANSWERED);
+}
+
+function wasStopped({ at }: Target, report: ProbeReport, control: ProbeReport | undefined): boolean {
+  const outcome = report.get(at);
   // A policy may refuse instead of dropping, which only a Pod that it leaves alone can tell from a closed port.
   return SILENT.includes(outcome) || (outcome === "refused" && control?.get(at) === "connected");
 }
 
 function breach(wall: Wall, words: string, { at, name }: Target): Breach {
-  return { wall, text: `${words} did not keep a process from ${name} (${at})` };
+  const kept = wall === "own-node" ? "kept" : "did not keep";
+  return { wall, text: `${words} ${kept} a process from ${name} (${at})` };
 }

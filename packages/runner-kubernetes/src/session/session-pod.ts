@@ -26,7 +26,7 @@ export type SessionPodMeans = {
   /** Opens a Pod with all that was packed of the session */
   readonly open: (shape: PodOpening["shape"], wait: Pick<PodWait, "signal">) => Promise<LivePod>;
   /** Packs what a Pod has of the session, for another one */
-  readonly pack: (pod: LivePod, signal: AbortSignal) => Promise<void>;
+  readonly pack: (pod: LivePod, shape: PodOpening["shape"], signal: AbortSignal) => Promise<void>;
 };
 
 const MOVE_LIMIT_MS = 10 * 60_000;
@@ -53,8 +53,8 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
 
   async function leave(signal: AbortSignal): Promise<void> {
     if (present === undefined || isLost) return;
-    const { pod } = present;
-    await pack(pod, signal);
+    const { pod, shape } = present;
+    await pack(pod, shape, signal);
     present = undefined;
     await pod.remove();
   }

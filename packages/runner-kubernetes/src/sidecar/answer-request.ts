@@ -1,7 +1,8 @@
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import { isRecord, parseBoundedJson } from "@budgie/core/bounds";
 import type { CoverEntry } from "@budgie/core/policy";
+import { toUnpackable } from "@budgie/sandbox/records";
 import { busyError, unusableError, type HoldLink } from "../hold/hold-link.ts";
 import type { WireStream } from "../wire/wire-stream.ts";
 import { packVolume, unpackVolume } from "./unpack-volume.ts";
@@ -55,7 +56,9 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
     return turns.run(stream, toCount(stream.opening["orderBytes"]));
   },
   async "control hello"(_stream, { hold }) {
-    return { ok: true, ...(await (await hold()).hello) };
+    const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
+    const service = host === undefined || port === undefined ? null : `${host}:${port}`;
+    return { ok: true, service, ...(await (await hold()).hello) };
   },
   async "control stop"({ opening: { signal } }, { hold, turns }) {
     if (signal !== "TERM" && signal !== "KILL") throw requestError("it has no signal");
@@ -89,7 +92,8 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
     if (turns.isRunning()) throw busyError();
     await hiding.restore();
     await emptyFolder(folder);
-    await unpackVolume({ copier: copierOf(roots), folder }, input);
+    const records = opening["isPacked"] === true ? Readable.from(toUnpackable(input), { objectMode: false }) : input;
+    await unpackVolume({ copier: copierOf(roots), folder }, records);
     return { ok: true };
   },
   async "file pack"({ opening, output }, { hiding, roots, turns }) {

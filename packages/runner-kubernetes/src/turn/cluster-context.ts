@@ -2,7 +2,7 @@ import type { Limits } from "@budgie/core/policy";
 import type { IdleContainers, ProxyFolder } from "@budgie/sandbox/egress";
 import type { SandboxUser } from "@budgie/sandbox/profile";
 import type { Trust } from "../egress/index.ts";
-import type { KeptSessions } from "../keeping/index.ts";
+import type { KeptSessions } from "../keeping/create-kept-sessions.ts";
 import type { KubernetesRunnerOptions } from "../kubernetes-runner-options.ts";
 import type { Gate } from "../proof/index.ts";
 import type { PodPlace } from "../session/open-pod.ts";
