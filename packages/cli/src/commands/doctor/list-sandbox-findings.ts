@@ -41,7 +41,8 @@ const UNASKED: Finding = { state: "note", what: "image", text: "not looked at, s
 
 type Login = NonNullable<SandboxFacts["login"]>;
 
-function inspectLogin(login: Login, kiroDataDir: string, path: string | undefined): Finding {
+/** Tells of the login that a sandbox would get. */
+export function inspectLogin(login: Login, kiroDataDir: string, path: string | undefined): Finding {
   const command = login.ok ? undefined : /"(kiro-cli \w+)"/.exec(login.problem)?.[1];
   const isThere = (program: string): boolean => findOnPath(program, path) !== undefined;
   // A bare distribution has neither.

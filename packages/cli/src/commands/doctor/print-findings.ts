@@ -20,13 +20,16 @@ export async function printFindings(
 ): Promise<number> {
   const findings = withoutRepeats(found).map((finding) => ({ ...finding, text: withFlags(finding.text) }));
   const style = createStyle(host);
+  const print = (some: readonly Finding[]): void => {
+    if (!json) host.stdout.write(findingLines(some, style, host.columns));
+  };
   const sound = findings.filter((finding) => !isFailure(finding));
-  if (!json) host.stdout.write(findingLines(sound, style, host.columns));
+  print(sound);
   const { problems, proof } = (await prove?.()) ?? { problems: [], proof: undefined };
+  print(problems.filter((finding) => !isFailure(finding)));
   const all = [...sound, ...findings.filter(isFailure), ...problems];
   const isWell = !all.some(isFailure) && (proof === undefined || isProven(proof));
-  const rest = [...(proof === undefined ? [] : ["\n", proofText(proof), "\n"]), failureText(all, style, host.columns)];
-  host.stdout.write(json ? `${JSON.stringify({ ok: isWell, findings: all, proof })}\n` : rest.join(""));
-  if (isWell) return EXIT.done;
-  return isReady ? EXIT.failed : EXIT.unready;
+  const rest = `${proof === undefined ? "" : `\n${proofText(proof)}\n`}${failureText(all, style, host.columns)}`;
+  host.stdout.write(json ? `${JSON.stringify({ ok: isWell, findings: all, proof })}\n` : rest);
+  return isWell ? EXIT.done : isReady ? EXIT.failed : EXIT.unready;
 }
