@@ -21,7 +21,7 @@ export {
   pickSandboxSecrets,
   findUpstreamProxy,
 } from "./config/check-sandbox-options.ts";
-export { DEFAULT_MODEL, type ServerConfig } from "./config/server-config.ts";
+export { DEFAULT_MODEL, type ClusterSection, type ServerConfig } from "./config/server-config.ts";
 export type { NamingOptions, SoftDeadline, ToolMode } from "./config/naming-options.ts";
 export { withFlags } from "./config/with-flags.ts";
 export { EXIT, chooseExitCode } from "./process/choose-exit-code.ts";

@@ -165,6 +165,9 @@ const ALL: McpSection = { env: [] };
 const NOT_ALLOWED =
   'it is not allowed. Add it to "mcp" in the agent\'s section of the configuration file, or use --allow-mcp.';
 
+const NO_CONTAINER =
+  'on a cluster no server has a container of its own. Set "run": "host" in its section, or use --runner docker.';
+
 const NO_HASH =
   '"refuseOtherTools" needs "toolsHash", which "budgie mcp tools" prints. Until you have it, leave "refuseOtherTools" out.';
 
@@ -178,6 +181,7 @@ function checkAllowed(server: McpServer, allowance: Allowance): FoundServer["use
   const { config, section, toolLists } = allowance;
   try {
     const place = findServerPlace(server, section);
+    if (config.isOnCluster && place.run === "sandbox") return { state: "broken", reason: NO_CONTAINER };
     const waiting = findUnallowed({ server, place, names: section.env }, allowance);
     if (waiting !== undefined) return waiting;
     const approved = section.toolsHash;

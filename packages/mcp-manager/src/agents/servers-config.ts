@@ -14,6 +14,8 @@ export type ServersConfig = AgentFolders & {
   readonly kiroHarness: "v2" | "v3";
   readonly trustAllTools: boolean;
   readonly sandbox: boolean;
+  /** True if sandboxes run on a cluster, where no server has a container of its own */
+  readonly isOnCluster: boolean;
 
   readonly stateDir: string;
   /** The file of the user's own servers, which agents' files may include */

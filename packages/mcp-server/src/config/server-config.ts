@@ -4,6 +4,7 @@ import type { CopyWishes } from "@budgie/copies/selection";
 import type { RetryMode, TextLimits, LimitWishes, RateLimits } from "@budgie/core/turn";
 import type { ServersConfig } from "@budgie/mcp-manager/agents";
 import type { Credentials, DockerRunnerOptions } from "@budgie/runner-docker";
+import type { KubernetesRunnerOptions } from "@budgie/runner-kubernetes";
 import type { Retention } from "@budgie/store";
 import type { Settings } from "./settings.ts";
 import type { NamingOptions, SoftDeadline } from "./naming-options.ts";
@@ -38,6 +39,8 @@ export type ServerConfig = NamingOptions &
     readonly verbose: boolean;
 
     readonly sandbox: boolean;
+    /** The cluster of the sandboxes; `undefined` for the container engine, and without a sandbox */
+    readonly cluster?: ClusterSection | undefined;
     readonly sandboxImage: string;
     /** The tools that the sandbox's image names, once a runner knows it */
     readonly imageTools?: readonly string[] | undefined;
@@ -95,6 +98,18 @@ export type ServerConfig = NamingOptions &
     readonly transport: "stdio" | "http";
     readonly httpTokenFile?: string | undefined;
   };
+
+/** The cluster on which sandboxes run. */
+export type ClusterSection = Pick<KubernetesRunnerOptions, "context" | "kubeconfig" | "namespace"> & {
+  /** The sandboxes' image, which only the user can name: a cluster has none by default; `undefined` if nobody did */
+  readonly image: string | undefined;
+  /** Budgie's own image; `undefined` if nobody named it */
+  readonly sidecarImage: string | undefined;
+  readonly acceptWeaker: NonNullable<KubernetesRunnerOptions["acceptWeaker"]>;
+  /** Ports of a sandbox to which its own programs may connect */
+  readonly ports: readonly number[];
+  readonly waitMs: number;
+};
 
 /** A kagent backend, whose agents are tools as they come and go. */
 export type KagentSection = Pick<RemoteAgent, "url" | "headers" | "allowRemote">;

@@ -22,6 +22,7 @@ export function toServersConfig(config: ServerConfig, host: ServersHost): Server
     kiroHarness: config.kiroHarness,
     trustAllTools: config.trustAllTools,
     sandbox: config.sandbox,
+    isOnCluster: config.cluster !== undefined,
     stateDir,
     settingsFile: join(findKiroFolder(host), "settings", "mcp.json"),
     commandOptions: [...(file === undefined ? [] : ["--config", file]), ...stateDirOption(stateDir, host)],

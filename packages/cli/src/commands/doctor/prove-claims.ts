@@ -5,7 +5,7 @@ import { serveMcpServers, withStep } from "@budgie/mcp-manager/serving";
 import { withFlags, type Host } from "@budgie/mcp-server";
 import { toServersConfig } from "@budgie/mcp-server/commands";
 import { parseConfig } from "../../config/config.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../findings/finding.ts";
 import { countProof, type Proof } from "./proof.ts";
 
 /** Runs the claims' probes and reports progress on stderr. Resolves to a finding if they cannot run. */

@@ -5,7 +5,7 @@ import {
   listSqliteFindings,
   withoutRepeats,
   type Finding,
-} from "../../../src/commands/doctor/finding.ts";
+} from "../../../src/commands/findings/finding.ts";
 import { listSandboxFindings } from "../../../src/commands/doctor/list-sandbox-findings.ts";
 import { parseConfig } from "../../../src/config/config.ts";
 import { toSilentHost } from "../../helpers/to-silent-host.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadAgents } from "@budgie/core";
-import { inspectHarnesses } from "../../../src/commands/doctor/inspect-harnesses.ts";
+import { inspectHarnesses } from "../../../src/commands/findings/inspect-harnesses.ts";
 
 const GUARD = [{ trigger: "PreToolUse", command: "guard" }];
 
