@@ -20,6 +20,7 @@ export const OPTION_NAMES = [
   "stateDir",
   "timeoutMs",
   "trustAllTools",
+  "waitMs",
 ] as const;
 
 export type OptionName = (typeof OPTION_NAMES)[number];

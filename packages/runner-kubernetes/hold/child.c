@@ -7,7 +7,7 @@ struct order {
   const char **arguments, **variables, **unset; /* each ends with a null */
   int32_t port_count;                           /* -1: no jail around the network */
   uint16_t ports[1024];
-  uint32_t processes;
+  uint32_t processes, is_read_only;
 };
 
 static const char *const *container_environment;
@@ -34,7 +34,7 @@ static int take_texts(const unsigned char **bytes, const unsigned char *end, uin
 
 /* The texts of the order are where the bytes are. */
 static int read_order(const unsigned char *bytes, unsigned length, struct order *order) {
-  enum { ARGUMENTS, VARIABLES, UNSET, PORTS, PROCESSES, NUMBERS };
+  enum { ARGUMENTS, VARIABLES, UNSET, PORTS, PROCESSES, READ_ONLY, NUMBERS };
   uint32_t number[NUMBERS];
   const unsigned char *end = bytes + length;
   const char **directory;
@@ -42,7 +42,8 @@ static int read_order(const unsigned char *bytes, unsigned length, struct order 
   for (int i = 0; i < NUMBERS; i++, bytes += 4) number[i] = read_number(bytes);
   uint32_t ports = (int32_t)number[PORTS] == NO_JAIL ? 0 : number[PORTS];
   if (number[ARGUMENTS] == 0 || ports > MOST_PORTS || end - bytes < 4 * ports) return 0;
-  *order = (struct order){.port_count = number[PORTS], .processes = number[PROCESSES]};
+  *order = (struct order){
+      .port_count = number[PORTS], .processes = number[PROCESSES], .is_read_only = number[READ_ONLY]};
   for (uint32_t i = 0; i < ports; i++, bytes += 4) order->ports[i] = read_number(bytes);
   used_texts = 0;
   if (!take_texts(&bytes, end, 1, &directory)) return 0;
@@ -97,8 +98,11 @@ static int is_replaced(const char *variable, const struct order *order) {
   size_t name = length_of_name(variable);
   for (const char **it = order->variables; *it; it++)
     if (length_of_name(*it) == name && is_equal(*it, variable, name)) return 1;
-  for (const char **it = order->unset; *it; it++)
-    if (matches(variable, *it)) return 1;
+  /* The first pattern that matches decides; one with a mark before it keeps the variable. */
+  for (const char **it = order->unset; *it; it++) {
+    int is_kept = **it == '!';
+    if (matches(variable, *it + is_kept)) return !is_kept;
+  }
   return 0;
 }
 

@@ -10,6 +10,9 @@ struct port_rule {
 enum { FIRST_ABI_OF_TRUNCATE = 3, FIRST_ABI_OF_PORTS = 4, FIRST_ABI_OF_SCOPES = 6 };
 enum { CONNECT_TCP = 1 << 1, SCOPE_ABSTRACT_SOCKETS = 1 << 0, SCOPE_SIGNALS = 1 << 1, RULE_OF_PORT = 2 };
 enum { WRITE = LANDLOCK_ACCESS_FS_WRITE_FILE | 1 << 14 /* truncate */, REFER = LANDLOCK_ACCESS_FS_REFER };
+enum { MAKE_AND_REMOVE = LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                         LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
+                         LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM };
 enum { MOST_PORTS = 1024, MOST_INSTRUCTIONS = 4096, NO_JAIL = -1 };
 
 static struct {
@@ -145,18 +148,21 @@ static int open_workspace(void) {
 
 /*
  * Lets the process write only where the agent's files are: the container's termination file is a file of the machine,
- * which no limit covers. Also keeps signals and abstract sockets among the processes of the agent.
+ * which no limit covers, and the workspace may be read-only. Also keeps signals and abstract sockets among the
+ * processes of the agent.
  */
-static int restrict_files(void) {
-  if (jail.abi < FIRST_ABI_OF_TRUNCATE) return 1;
+static int restrict_files(const struct order *order) {
+  if (jail.abi < FIRST_ABI_OF_TRUNCATE) return !order->is_read_only;
+  uint64_t change = order->is_read_only ? WRITE | MAKE_AND_REMOVE : WRITE;
   int has_scopes = jail.abi >= FIRST_ABI_OF_SCOPES;
-  struct ruleset set = {.files = WRITE | REFER, .scoped = has_scopes ? SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS : 0};
+  struct ruleset set = {.files = change | REFER, .scoped = has_scopes ? SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS : 0};
   static const char *const folders[] = {"/home/agent", "/tmp", "/dev", "/proc"};
   long rules = create_ruleset(&set);
   if (rules < 0 || !allow_below(rules, open_folder(AT_FDCWD, "/"), REFER)) return 0;
   for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++)
-    if (!allow_below(rules, open_folder(AT_FDCWD, folders[i]), WRITE)) return 0;
-  return allow_below(rules, open_workspace(), WRITE) && CALL3(landlock_restrict_self, rules, 0, 0) == 0;
+    if (!allow_below(rules, open_folder(AT_FDCWD, folders[i]), change)) return 0;
+  if (!order->is_read_only && !allow_below(rules, open_workspace(), change)) return 0;
+  return CALL3(landlock_restrict_self, rules, 0, 0) == 0;
 }
 
 static int limit(int what, uint64_t most) {
@@ -181,7 +187,7 @@ static const char *enter_jail(const struct order *order) {
   int has_net = order->port_count != NO_JAIL;
   if (!limit_resources(order->processes)) return "resource limits";
   if (CALL5(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return "no_new_privs";
-  if (!restrict_files()) return "Landlock for files";
+  if (!restrict_files(order)) return "Landlock for files";
   if (has_net && jail.abi >= FIRST_ABI_OF_PORTS && CALL3(landlock_restrict_self, jail.rules, 0, 0) < 0)
     return "Landlock for ports";
   /* The profile allows the call that installs a filter, so either order works. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type Docker from "dockerode";
 import type { GcItem, GcPolicy, GcReport, Owner } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
-import { socketsFolder } from "../proxy/host-proxy-sockets.ts";
+import { socketsFolder } from "@budgie/sandbox/egress";
 import { findLabelledThings, type LabelledThing } from "./find-labelled-things.ts";
 import { createGarbageRules } from "./garbage-rules.ts";
 

@@ -67,9 +67,16 @@ export function toNumbers(numbers: readonly number[]): Buffer {
 }
 
 /** Returns the message that starts a process. Throws `INPUT_INVALID` if it is too long. */
-export function toStart({ argv, directory, env, limits, ports, unset }: ProcessOrder): Buffer {
+export function toStart({ argv, directory, env, isReadOnly, limits, ports, unset }: ProcessOrder): Buffer {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const counts = [argv.length, variables.length, unset.length, ports?.length ?? NO_JAIL, limits.pids];
+  const counts = [
+    argv.length,
+    variables.length,
+    unset.length,
+    ports?.length ?? NO_JAIL,
+    limits.pids,
+    Number(isReadOnly),
+  ];
   const text = [directory, ...argv, ...variables, ...unset].map((one) => `${one}\0`).join("");
   const payload = Buffer.concat([toNumbers([...counts, ...(ports ?? [])]), Buffer.from(text)]);
   if (payload.length > MOST_START_BYTES)

@@ -11,13 +11,14 @@ const MOST_PIDS = 4_194_304;
 
 /** Returns the order of a turn. Throws `INPUT_INVALID` unless it is one, without its content, which may be secret. */
 export function parseOrder(bytes: Buffer): ProcessOrder {
-  const { argv, directory, env, limits, ports, unset } = parseRecord(bytes);
+  const { argv, directory, env, isReadOnly, limits, ports, unset } = parseRecord(bytes);
   if (!isStrings(argv) || !isArgv(argv)) throw orderError("arguments");
   if (!isText(directory) || !directory.startsWith("/")) throw orderError("directory");
   if (!isEnv(env)) throw orderError("variables");
   if (!isStrings(unset)) throw orderError("patterns of variables");
   if (!(ports === undefined || isPorts(ports))) throw orderError("ports");
-  return { argv, directory, env, unset, ports, limits: parseLimits(limits) };
+  if (typeof isReadOnly !== "boolean") throw orderError("access");
+  return { argv, directory, env, unset, ports, isReadOnly, limits: parseLimits(limits) };
 }
 
 function parseRecord(bytes: Buffer): Readonly<Record<string, unknown>> {

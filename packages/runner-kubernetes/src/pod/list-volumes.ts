@@ -11,6 +11,13 @@ const SHM_BYTES = 64 * MIB;
 /** The size of what a login has in `/auth`. */
 const AUTH_BYTES = 16 * MIB;
 
+/** Folders of the sidecar's volumes that the agent's container mounts. */
+export const AGENT_FOLDERS = [
+  ...[basename(SANDBOX.home), "shown"].map((name) => `${POD.home}/${name}`),
+  `${POD.work}/tree`,
+  ...["tmp", "shm", "auth"].map((name) => `${POD.scratch}/${name}`),
+] as const;
+
 /** Lists the volumes of a Pod. */
 export function listVolumes({ copyBytes, homeBytes, tmpBytes }: PodLimits) {
   return [

@@ -1,7 +1,7 @@
 import { SANDBOX } from "@budgie/sandbox/profile";
 import { POD } from "../requests/pod-paths.ts";
 import type { PodShape } from "./pod-shape.ts";
-import { countDiskBytes, listAgentMounts, listSidecarMounts, listVolumes } from "./list-volumes.ts";
+import { AGENT_FOLDERS, countDiskBytes, listAgentMounts, listSidecarMounts, listVolumes } from "./list-volumes.ts";
 
 const MIB = 1024 * 1024;
 const SIDECAR = { cpu: "250m", memory: String(256 * MIB), "ephemeral-storage": String(64 * MIB) };
@@ -58,6 +58,8 @@ export function toSandboxPod(shape: PodShape) {
           securityContext: LOCKED,
           resources: { requests: SIDECAR, limits: SIDECAR },
           volumeMounts: listSidecarMounts(),
+          // Kubelet starts the agent's container after that. It would make the folders itself, of root, and git would trust no copy in them.
+          lifecycle: { postStart: { exec: { command: ["mkdir", "-p", ...AGENT_FOLDERS] } } },
         },
         {
           name: POD.agent,

@@ -22,5 +22,8 @@ export const WIRE_SOCKET = `${POD.private}/wire`;
 /** The command of a bridge, which passes its stdin and stdout to the sidecar's socket. */
 export const BRIDGE = ["/opt/budgie/hold", "bridge", WIRE_SOCKET] as const;
 
+/** The user's certificates, which agents can read and not change. */
+export const TRUST = { pem: `${POD.programs}/ca.pem`, java: `${POD.programs}/ca.p12` } as const;
+
 /** The socket to which `hold` connects once. */
 export const HOLD_SOCKET = `${POD.programs}/hold.sock`;

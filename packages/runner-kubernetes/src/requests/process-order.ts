@@ -8,6 +8,8 @@ export type ProcessOrder = {
   readonly directory: string;
   /** The ports of the Pod to which the process may connect, besides the machine's ephemeral ones; `undefined` for no jail around its network */
   readonly ports: readonly number[] | undefined;
+  /** True if it may change nothing in its directory, of which it sees a copy. Needs Landlock of Linux 6.2 or later */
+  readonly isReadOnly: boolean;
   readonly limits: { readonly pids: number; readonly diskBytes: number };
 };
 

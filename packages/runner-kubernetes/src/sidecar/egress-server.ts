@@ -1,4 +1,5 @@
 import { createServer, type Server, type Socket } from "node:net";
+import { joinSocket } from "../egress/join-socket.ts";
 import type { WireStream } from "../wire/wire-stream.ts";
 
 /** The most connections of an agent that are on the wire at once. */
@@ -27,10 +28,12 @@ export function createEgressServer(open: () => WireStream): Server {
       return void socket.destroy();
     }
     active += 1;
-    join(socket, stream, () => {
+    const onOver = (): void => {
       active -= 1;
       next();
-    });
+    };
+    // Some answers are whole when their connection ends, so one that was cut must not look like that.
+    joinSocket(socket, stream, { cut: () => socket.resetAndDestroy(), onOver });
   }
 
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
@@ -40,23 +43,4 @@ export function createEgressServer(open: () => WireStream): Server {
   });
   server.maxConnections = MOST_CONNECTIONS + MOST_WAITING;
   return server;
-}
-
-/** Carries bytes both ways, each until its own end, and both to an error of either. */
-function join(socket: Socket, { input, output }: WireStream, onOver: () => void): void {
-  const halves = [socket, input, output];
-  let left = halves.length;
-  const close = (): void => {
-    left -= 1;
-    if (left === 0) onOver();
-  };
-  const fail = (): void => halves.forEach((half) => half.destroy());
-  for (const half of halves) {
-    half.once("close", close);
-    half.once("error", fail);
-  }
-  socket.once("close", () => (socket.readableEnded && socket.writableFinished ? undefined : fail()));
-  socket.pipe(output);
-  input.pipe(socket);
-  socket.resume();
 }

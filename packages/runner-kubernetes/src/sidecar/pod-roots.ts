@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { SANDBOX } from "@budgie/sandbox/profile";
-import { HOLD_SOCKET, POD, WIRE_SOCKET } from "../requests/pod-paths.ts";
+import { HOLD_SOCKET, POD, TRUST, WIRE_SOCKET } from "../requests/pod-paths.ts";
 
 /** The folders and sockets of a sidecar, which tests have in a folder of their own. */
 export type PodRoots = {
@@ -9,6 +9,8 @@ export type PodRoots = {
   readonly image: string;
   readonly programs: string;
   readonly holdSocket: string;
+  /** The user's certificates, by their form */
+  readonly trust: Readonly<Record<keyof typeof TRUST, string>>;
   readonly home: string;
   /** The originals of covered paths, on the volume of the home */
   readonly homeHidden: string;
@@ -33,6 +35,7 @@ export function toRoots(root: string): PodRoots {
     image: at("/opt/budgie"),
     programs: at(POD.programs),
     holdSocket: at(HOLD_SOCKET),
+    trust: { pem: at(TRUST.pem), java: at(TRUST.java) },
     home: at(SANDBOX.home),
     homeHidden: at(`${POD.home}/hidden`),
     shown: at(`${POD.home}/shown`),

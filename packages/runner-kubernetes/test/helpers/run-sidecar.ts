@@ -43,6 +43,7 @@ const ORDER: ProcessOrder = {
   unset: ["KUBERNETES_*"],
   directory: "/workspace",
   ports: [3128],
+  isReadOnly: false,
   limits: { pids: 64, diskBytes: 2 ** 30 },
 };
 

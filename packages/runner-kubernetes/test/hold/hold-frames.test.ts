@@ -11,6 +11,7 @@ const ORDER = {
   env: {},
   unset: [],
   directory: "/",
+  isReadOnly: false,
   limits: { pids: 1, diskBytes: 1 },
 } as const;
 
@@ -74,6 +75,7 @@ it.each([
   { ports: ["1"] },
   { limits: { pids: 0, diskBytes: 1 } },
   { limits: null },
+  { isReadOnly: 1 },
 ])("an order with %j is refused without its content", (change) => {
   const bytes = Buffer.from(JSON.stringify({ ...ORDER, env: { TOKEN: "secret" }, ...change }));
   expect(() => parseOrder(bytes)).toThrow(expect.objectContaining({ code: "INPUT_INVALID" }));

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdtempSync, chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -133,6 +133,40 @@ describe.skipIf(HOLD_LACK !== undefined)(`the jail (${HOLD_LACK ?? "on this mach
       expect(readFileSync(join(other, "end"), "utf8")).toBe("");
     } finally {
       rmSync(other, { recursive: true });
+    }
+  });
+
+  it("keeps the workspace of a read-only order as it is, and no other folder of the agent", async (test) => {
+    await using place = await createHoldPlace();
+    test.skip((place.hello[0] ?? 0) < 3, "Landlock of this kernel cannot forbid truncation");
+    const directory = mkdtempSync("/var/tmp/budgie-");
+    try {
+      chmodSync(directory, 0o777);
+      writeFileSync(join(directory, "given"), "content");
+      chmodSync(join(directory, "given"), 0o666);
+      const changes = [
+        "echo x > given",
+        "truncate -s 0 given",
+        "rm given",
+        "mv given other",
+        "mv given /tmp/other",
+        "ln given other",
+        "ln -s given other",
+        "mkdir other",
+        "mkfifo other",
+        "touch other",
+        "cp given /tmp/c && mv /tmp/c given",
+      ];
+      const script = `${changes.map((change) => `{ ${change}; } 2>/dev/null && echo "${change}"`).join("\n")}\necho x > $(mktemp) && echo outside`;
+      const run = async (isReadOnly: boolean, text: string) =>
+        (await place.run({ argv: ["sh", "-c", text], directory, isReadOnly })).stdout.toString();
+
+      expect(await run(true, script)).toBe("outside\n");
+      expect(readdirSync(directory)).toEqual(["given"]);
+      expect(readFileSync(join(directory, "given"), "utf8")).toBe("content");
+      expect(await run(false, "echo x > given && mv given other && echo moved")).toBe("moved\n");
+    } finally {
+      rmSync(directory, { recursive: true });
     }
   });
 

@@ -4,8 +4,9 @@ export type { Credentials } from "./credentials.ts";
 export { findTakenPath } from "./find-taken-path.ts";
 export { findWorkspacePath } from "./find-workspace-path.ts";
 export { buildJavaTrustStore, JAVA_TRUST_STORE } from "./java-trust-store.ts";
-export { CA_ENV, JAVA_TRUST, PROXY, PROXY_ENV, SERVICES_TARGET, SOCKETS_TARGET } from "./proxy-environment.ts";
+export { CA_ENV, CA_FILE, JAVA_TRUST, PROXY, SERVICES_TARGET, SOCKETS_TARGET } from "./proxy-environment.ts";
 export { SANDBOX } from "./sandbox-paths.ts";
+export { buildSandboxVariables } from "./build-sandbox-variables.ts";
 export {
   chooseSandboxUser,
   listExtraGroups,

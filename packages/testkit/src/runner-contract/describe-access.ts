@@ -16,13 +16,15 @@ const PROTECTIONS: readonly Partial<Access>[] = [
 
 /** Describes access: a runner enforces a protection, or rejects a start that asks for it. */
 export function describeAccess(setup: RunnerSetup): void {
+  const { widest = ALL } = setup;
+
   describe("access", () => {
     const contractSession = shareContractSession(setup);
 
     it("is full if full access is requested", async () => {
       const contract = await contractSession();
 
-      const { exit } = await contract.run('touch "$2/made"', { access: ALL });
+      const { exit } = await contract.run('touch "$2/made"', { access: widest });
 
       expect(exit.exitCode).toBe(0);
       expect(existsSync(join(contract.directory, "made"))).toBe(true);
@@ -30,7 +32,7 @@ export function describeAccess(setup: RunnerSetup): void {
 
     it.each(PROTECTIONS)("is limited by %j, or the start is rejected", async (protection) => {
       const contract = await contractSession();
-      const starting = contract.run('touch "$2/made"', { access: { ...ALL, ...protection } });
+      const starting = contract.run('touch "$2/made"', { access: { ...widest, ...protection } });
 
       if (contract.runner.isolation === "none") {
         await expect(starting).rejects.toMatchObject({ code: "INPUT_INVALID" });

@@ -1,4 +1,5 @@
 import type { Runner, SessionId } from "@budgie/core";
+import type { Access } from "@budgie/core/policy";
 
 /** The parts of the contract that differ by runner. */
 export type RunnerSetup = {
@@ -9,6 +10,8 @@ export type RunnerSetup = {
   create(options?: KeepingOptions): Promise<RunnerUnderTest>;
   /** Lists what exists of a session, according to the machine or the engine and not a runner */
   leftovers(id: SessionId): Promise<Leftovers>;
+  /** The widest access that it gives; default all of the workspace and the network */
+  readonly widest?: Access;
   /** Working directory of a process: `paths().home` or `paths().workspace` */
   readonly startsIn: "home" | "workspace";
 };

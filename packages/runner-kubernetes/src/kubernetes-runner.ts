@@ -1,0 +1,148 @@
+import { rmSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
+import type { Runner, SessionId } from "@budgie/core";
+import { chooseDefaultLimits, type GuardedPath } from "@budgie/core/policy";
+import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress";
+import { connectCluster, type Cluster } from "./api/index.ts";
+import { readTrust } from "./egress/index.ts";
+import { createKeptSessions } from "./keeping/create-kept-sessions.ts";
+import { createKubernetesSession, type Suspendable, type Opening } from "./kubernetes-session.ts";
+import type { KubernetesRunnerOptions } from "./turn/kubernetes-runner-options.ts";
+import { collectGarbage, holdLease, listSessions } from "./lease/index.ts";
+import { createGate } from "./proof/index.ts";
+import type { ClusterContext } from "./turn/cluster-context.ts";
+import { followPods } from "./session/follow-pods.ts";
+import type { PodPlace } from "./session/open-pod.ts";
+import { printInPod } from "./turn/print-in-pod.ts";
+
+const POD_IDLE_MS = 5 * 60_000;
+// The cluster itself has quotas.
+const MOST_IDLE_PODS = 32;
+const CLOSE_LIMIT_MS = 3_000;
+/** Turns that run at once are the cluster's to limit; a runner has to name some number. */
+const CAPACITY = { cpus: 64, memoryBytes: 256 * 1024 ** 3 };
+/** An agent that works has two processors, as a small node has to spare. */
+const CPUS = 2;
+/** Pod Security `restricted` admits no root. */
+const USER = 1000;
+
+/**
+ * Creates the runner that gives every session a Pod of its own on a cluster. Throws `CONFIG_INVALID` for a kubeconfig that cannot be used, and
+ * `RUNNER_UNAVAILABLE` if the cluster does not answer.
+ */
+export async function createKubernetesRunner(options: KubernetesRunnerOptions): Promise<Runner> {
+  const cluster = await connectCluster(options);
+  await cluster.version();
+  const context = createContext(cluster, options);
+  const sessions = new Map<SessionId, Promise<Suspendable>>();
+
+  function openOnce(opening: Opening): Promise<Suspendable> {
+    const session = sessions.get(opening.id) ?? open(opening);
+    sessions.set(opening.id, session);
+    // A failed session can be opened again.
+    session.catch(() => sessions.delete(opening.id));
+    return session;
+  }
+
+  async function open(opening: Opening): Promise<Suspendable> {
+    await options.owner.hold();
+    return follow(await createKubernetesSession(context, opening));
+  }
+
+  function follow(session: Suspendable): Suspendable {
+    const forget = (): void => void sessions.delete(session.id);
+    return {
+      ...session,
+      remove: () => session.remove().then(forget),
+      suspend: (signal) => session.suspend(signal).then(forget),
+    };
+  }
+
+  return {
+    isolation: "container",
+    notices: [],
+    guarded: listAccessPaths(options),
+    capacity: CAPACITY,
+    imageId: options.image,
+    print: (argv) => options.owner.hold().then(() => printInPod(context, argv)),
+    openSession: (id) => openOnce({ id, origin: "new" }),
+    resumeSession: (id) => openOnce({ id, origin: "kept" }),
+    async listSessions() {
+      const kept = await context.kept.list();
+      const running = await listSessions(cluster, options.owner);
+      return [...kept, ...running.filter(({ id }) => !kept.some((one) => one.id === id))];
+    },
+    async collectGarbage(policy) {
+      const ofCluster = await collectGarbage(cluster, { owner: options.owner, policy });
+      const ofFolder = await context.kept.collectGarbage(policy);
+      return {
+        removed: [...ofCluster.removed, ...ofFolder.removed],
+        kept: [...ofCluster.kept, ...ofFolder.kept],
+        failed: [...ofCluster.failed, ...ofFolder.failed],
+      };
+    },
+    async close() {
+      const signal = AbortSignal.timeout(CLOSE_LIMIT_MS);
+      const isKept = options.keepSessionsMs !== undefined;
+      const endings = [...sessions.values()].map((session) =>
+        session.then((opened) => (isKept ? opened.suspend(signal) : opened.remove())),
+      );
+      const results = await Promise.allSettled(endings);
+      await context.close();
+      const failed = results.find((result) => result.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+    },
+  };
+}
+
+/** Lists the files that no workspace may contain: with them, an agent could start Pods of its own. */
+function listAccessPaths({ kubeconfig }: KubernetesRunnerOptions): readonly GuardedPath[] {
+  const named = kubeconfig ?? process.env["KUBECONFIG"];
+  const paths = named?.split(delimiter).filter((path) => path !== "") ?? [];
+  return [join(homedir(), ".kube"), ...paths].map((path) => ({ path, what: "the credentials of a cluster" }));
+}
+
+type OpenContext = ClusterContext & { readonly close: () => Promise<void> };
+
+function createContext(cluster: Cluster, options: KubernetesRunnerOptions): OpenContext {
+  const { owner, stateDir } = options;
+  const { instance } = owner.record;
+  const scratchDir = join(stateDir, "scratch", instance);
+  const upstream = options.upstreamProxy === undefined ? undefined : { url: options.upstreamProxy };
+  const proxies = createProxyFolder({ stateDir, instance, upstream });
+  let opening: Promise<PodPlace> | undefined;
+
+  async function openPlace(): Promise<PodPlace> {
+    const lease = await holdLease(cluster, owner.record);
+    // With the lease, the cluster removes all its Pods. Later sessions need another one.
+    void lease.ended.then(() => (opening = undefined));
+    return { cluster, owner: owner.record, lease, pods: followPods(cluster, `dev.budgie.instance=${instance}`) };
+  }
+
+  function place(): Promise<PodPlace> {
+    const opened = (opening ??= openPlace());
+    opened.catch(() => (opening = undefined));
+    return opened;
+  }
+
+  return {
+    options,
+    user: { uid: process.getuid?.() || USER, gid: process.getgid?.() || USER },
+    limits: { ...chooseDefaultLimits(CPUS), cpus: CPUS, ...options.limits },
+    place,
+    proxies,
+    gate: createGate(cluster, { accepted: options.acceptWeaker ?? [], ports: options.ports ?? [] }),
+    kept: createKeptSessions({ stateDir, owner }),
+    idle: createIdleContainers({ idleMs: options.podIdleMs ?? POD_IDLE_MS, most: MOST_IDLE_PODS }),
+    trust: options.caFile === undefined ? undefined : readTrust(options.caFile),
+    scratchDir,
+    async close() {
+      const opened = await opening?.catch(() => undefined);
+      opened?.pods.close();
+      await opened?.lease.release();
+      rmSync(scratchDir, { recursive: true, force: true });
+      await proxies.close();
+    },
+  };
+}

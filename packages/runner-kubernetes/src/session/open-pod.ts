@@ -1,0 +1,149 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { BudgieError, type SessionId } from "@budgie/core";
+import type { OwnerRecord } from "@budgie/core/owners";
+import type { Cluster, ClusterObject, Manifest } from "../api/index.ts";
+import { toMetadata, type HeldLease } from "../lease/index.ts";
+import { toSandboxPod, type PodShape } from "../pod/index.ts";
+import { BRIDGE, POD } from "../requests/index.ts";
+import { openExec, type Wire, type WireStream } from "../wire/index.ts";
+import { askPod } from "./ask-pod.ts";
+import { awaitPod, cancelledError, fullError, type PodWait } from "./await-pod.ts";
+import type { FollowedPods } from "./follow-pods.ts";
+import { keepConnected } from "./keep-connected.ts";
+import type { LivePod } from "./live-pod.ts";
+
+/** The cluster of a session's Pods, and this budgie there. */
+export type PodPlace = {
+  readonly cluster: Cluster;
+  readonly owner: OwnerRecord;
+  readonly lease: HeldLease;
+  readonly pods: FollowedPods;
+};
+
+/** The Pod to open. */
+export type PodOpening = {
+  readonly session: SessionId;
+  readonly shape: Omit<PodShape, "labels" | "mostSeconds" | "name" | "owner">;
+  /** Takes a stream that the Pod opened */
+  readonly onStream: (stream: WireStream) => void;
+  readonly wait: PodWait;
+};
+
+// A Pod without budgie ends itself after two minutes. This is for one whose program cannot do that any more.
+const MOST_SECONDS = 7 * 24 * 60 * 60;
+const QUOTA_PAUSE_MS = 2_000;
+
+/** Creates a Pod, waits until it runs, and connects to it. If that fails, no Pod is left. */
+export async function openPod(place: PodPlace, opening: PodOpening): Promise<LivePod> {
+  const { cluster, lease, owner } = place;
+  const { session, shape } = opening;
+  const name = `budgie-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
+  const { annotations, labels } = toMetadata(owner, session, "session");
+  const manifest = toSandboxPod({ ...shape, name, labels, owner: lease.reference, mostSeconds: MOST_SECONDS });
+  const created = await create(cluster, { ...manifest, metadata: { ...manifest.metadata, annotations } }, opening.wait);
+  const remove = (): Promise<void> => cluster.remove("pods", created);
+  try {
+    await awaitPod(place.pods, name, opening.wait);
+    return await connectPod(place, { created, opening, remove });
+  } catch (error) {
+    await remove().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Creates the Pod once the namespace's quota has room for it. */
+async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Promise<ClusterObject> {
+  const until = performance.now() + wait.limitMs;
+  for (let said = ""; ;) {
+    if (wait.signal?.aborted === true) throw cancelledError();
+    const answer = await cluster.create("pods", manifest, { signal: wait.signal });
+    if (answer.outcome === "done") return answer.object;
+    const why = answer.outcome === "wait" ? answer.why : "a Pod of its name exists";
+    if (performance.now() >= until) throw fullError(why);
+    if (why !== said) wait.onWait?.((said = why));
+    await sleep(QUOTA_PAUSE_MS, undefined, { signal: wait.signal }).catch(() => undefined);
+  }
+}
+
+/** A Pod that runs. */
+type Running = {
+  readonly created: Pick<ClusterObject, "name" | "uid">;
+  readonly opening: Pick<PodOpening, "onStream" | "wait">;
+  readonly remove: () => Promise<void>;
+};
+
+/** Connects to a Pod that runs. */
+export async function connectPod(
+  { cluster, lease, pods }: PodPlace,
+  { created, opening, remove }: Running,
+): Promise<LivePod> {
+  const { name, uid } = created;
+  const { signal = new AbortController().signal } = opening.wait;
+  const wire = await keepConnected(
+    {
+      openBridge: async (over) => openExec({ ...(await cluster.execOptions(name, POD.sidecar, BRIDGE)), signal: over }),
+      onStream: opening.onStream,
+      mayConnect: lease.isFresh,
+    },
+    signal,
+  );
+  try {
+    const hello = await askPod(wire, { purpose: "control", ask: "hello" }, signal);
+    const kernel = parseHello(hello);
+    const nodeAddress = await findNodeAddress(cluster, name);
+    const { lost, unfollow } = watchLoss(pods, name, wire);
+    const end = async (): Promise<void> => {
+      unfollow();
+      wire.close();
+      await remove();
+    };
+    return { name, uid, wire, kernel, nodeAddress, service: hello["service"], lost, remove: end };
+  } catch (error) {
+    wire.close();
+    throw error;
+  }
+}
+
+/** Follows a Pod to its end, and ends its wire then. The cluster's word comes first: it knows the reason. */
+function watchLoss(pods: FollowedPods, name: string, wire: Wire) {
+  let unfollow: () => void = () => undefined;
+  const lost = new Promise<BudgieError>((resolve) => {
+    unfollow = pods.follow(name, (state) => {
+      if (state?.state === "failed") resolve(state.error);
+      else if (state === undefined) resolve(deletedError(name));
+    });
+    void wire.ended.then((reason) => resolve(reason ?? closedError(name)));
+  });
+  void lost.then(() => wire.close());
+  return { lost, unfollow };
+}
+
+async function findNodeAddress(cluster: Cluster, name: string): Promise<string | undefined> {
+  const answer = await cluster.get("pods", name);
+  const address = answer.outcome === "done" ? answer.object.status["hostIP"] : undefined;
+  return typeof address === "string" && /^[0-9a-f.:]{3,45}$/i.test(address) ? address : undefined;
+}
+
+function parseHello({ landlock, ports }: Readonly<Record<string, unknown>>): LivePod["kernel"] {
+  const [first, last] = Array.isArray(ports) ? (ports as readonly unknown[]) : [];
+  if (isNumber(landlock) && isNumber(first) && isNumber(last) && first <= last && last < 65_536) {
+    return { landlock, ports: [first, last] };
+  }
+  throw new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    "The Pod said nothing of its kernel that budgie knows. Use the same version of budgie for its image.",
+  );
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function deletedError(name: string): BudgieError {
+  return new BudgieError("AGENT_CRASHED", `The Pod "${name}" was deleted by somebody else. Begin a new session.`);
+}
+
+function closedError(name: string): BudgieError {
+  return new BudgieError("SESSION_UNUSABLE", `The Pod "${name}" was given up. Begin a new session.`);
+}

@@ -1,0 +1,30 @@
+import { createSessionId, type Command } from "@budgie/core";
+import { SANDBOX } from "@budgie/sandbox/profile";
+import type { ClusterContext } from "./cluster-context.ts";
+import { openPod } from "../session/open-pod.ts";
+import { createPodProcesses } from "../session/pod-processes.ts";
+import { toOrder } from "./to-order.ts";
+import { toShape } from "./to-shape.ts";
+
+// The image may have to be fetched.
+const WAIT_MS = 60_000;
+
+/** Runs a program that only prints, in a Pod of its own without a network, and resolves to its stdout, however it exits. */
+export async function printInPod(context: ClusterContext, argv: Command["argv"]): Promise<string> {
+  const processes = createPodProcesses();
+  const place = { directory: SANDBOX.workspace };
+  const pod = await openPod(await context.place(), {
+    session: createSessionId(),
+    shape: toShape(context, place),
+    onStream: processes.takeStderr,
+    wait: { limitMs: WAIT_MS },
+  });
+  try {
+    return await processes.print(
+      pod,
+      toOrder(context, { command: { argv, env: {} }, options: place, hasProxy: false }),
+    );
+  } finally {
+    await pod.remove();
+  }
+}
