@@ -51,7 +51,8 @@ export async function proveWalls(proving: Proving): Promise<readonly Breach[]> {
 async function attempt({ probe, targets }: Proving, jail: "jailed" | "free"): Promise<ProbeReport> {
   const asked = [OWN, ...targets.map(({ at }) => at)];
   const report = parseProbeReport(await probe(asked, jail), asked);
-  if (report.get(OWN) !== "connected") throw deafError();
+  const own = report.get(OWN);
+  if (own !== "connected") throw deafError(own);
   return report;
 }
 
@@ -69,9 +70,9 @@ export function openError(breaches: readonly Breach[]): BudgieError {
   return new BudgieError("RUNNER_UNAVAILABLE", `In the Pod, ${breaches.map(({ text }) => text).join("; ")}. ${advice}`);
 }
 
-function deafError(): BudgieError {
+function deafError(outcome: string | undefined): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `The probe of the Pod's network could not reach its own sidecar (${OWN}), so its other attempts show nothing. Try again.`,
+    `The probe of the Pod's network could not reach its own sidecar (${OWN}: ${outcome}), so its other attempts show nothing. Try again.`,
   );
 }

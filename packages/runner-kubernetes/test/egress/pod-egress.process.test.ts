@@ -9,6 +9,7 @@ import type { EgressPolicy } from "@budgie/core";
 import { serveOnLoopback } from "@budgie/testkit";
 import { sendTrust } from "../../src/egress/trust.ts";
 import { allow, listen, runEgress } from "../helpers/run-egress.ts";
+import { greet } from "../helpers/run-sidecar.ts";
 
 const NONE: EgressPolicy = { mode: "none", hosts: [] };
 
@@ -126,6 +127,27 @@ describe("the connections of an agent", () => {
 
     expect((await place.openTunnel(server.port)).answer).toMatch(/^HTTP\/1\.1 403 /);
     await next.close();
+  });
+
+  it("end with the process whose they are, also those that wait for their turn", async () => {
+    await using place = await runEgress();
+    const hold = await place.running.connectHold();
+    greet(hold);
+    using server = await listen(echo);
+    const network = place.egress.join(allow(server.port));
+    await network.guarded;
+    const turn = place.budgie.startTurn();
+    await hold.hear("S");
+    const tunnels = await Promise.all(Array.from({ length: 48 }, () => place.openTunnel(server.port)));
+    const late = place.openTunnel(server.port);
+    const closed = Promise.all(tunnels.map(({ socket }) => closeOf(socket)));
+    hold.say("E", [0, 0, 0]);
+
+    await turn.last;
+    await closed;
+    expect(await late).toMatchObject({ answer: "" });
+    expect((await network.take())?.allowed).toMatchObject([{ count: 48 }]);
+    await network.close();
   });
 
   it("end at both sides when either resets them", async () => {
