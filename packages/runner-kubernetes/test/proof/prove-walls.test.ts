@@ -146,7 +146,7 @@ describe("the walls of a Pod", () => {
 
     const proving = proveWalls({ accepted: [], pauseMs: 0, probe, targets: [API], signal: cancel.signal });
     await expect(proving).rejects.toMatchObject({ code: "CANCELLED" });
-    expect(pod.rounds()).toBe(3);
+    expect(pod.rounds()).toBe(2.5);
   });
 
   it("are not proven by a probe that cannot reach its own sidecar", async () => {
