@@ -1,14 +1,6 @@
 // The public surface of @budgie/mcp-server: every export is named here, and becomes API.
 export { buildRemoteAgent } from "./agents/build-remote-agent.ts";
 export {
-  isUnverified,
-  listAllowedHosts,
-  listHosts,
-  listSectionHosts,
-  withoutKirosNeed,
-  type HostWishes,
-} from "./config/list-allowed-hosts.ts";
-export {
   findConfigFolder,
   findExistingFile,
   refuseMissing,

@@ -69,6 +69,7 @@ export async function createKubernetesSession(
   const packed = origin === "new" ? NOTHING : await kept.take(id, { keepMs, adopt });
   let { isPacked } = packed;
   const copy = createPodCopy({ session: id, fillId: packed.fillId, openPod: (signal) => pod.open({ signal }) });
+  if (left !== undefined) await copy.enter(left);
   const archive = createPodHome(async () => (await pod.open({ signal: removed.signal })).wire);
   const files = createHomeFiles(archive);
   let filling: { readonly of: LivePod; readonly home: HomeFilling } | undefined;
@@ -100,7 +101,7 @@ export async function createKubernetesSession(
       if (context.trust !== undefined) await sendTrust(fresh.wire, context.trust, signal);
       await context.gate.prove(fresh, (order) => processes.print(fresh, order));
       if (isPacked) await kept.restore(fresh, id, signal);
-      copy.enter(fresh);
+      await copy.enter(fresh);
       // From now on the Pod has what is newest.
       await kept.markStale(id);
       return fresh;

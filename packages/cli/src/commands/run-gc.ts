@@ -5,7 +5,7 @@ import { createSessionRegister } from "@budgie/store";
 import { askCluster } from "../cluster/ask-cluster.ts";
 import type { Config } from "../config/config.ts";
 import { withFlags, type Host } from "@budgie/mcp-server";
-import { forgetRemoved } from "@budgie/mcp-server/commands";
+import { forgetRemoved } from "@budgie/core/garbage";
 import { readImageApprovals } from "@budgie/sandbox/images";
 import { stringifySafely } from "../terminal/stringify-safely.ts";
 

@@ -12,6 +12,8 @@ export type VolumeFill = {
   readonly records: Readable;
   /** True if they are as a volume was packed */
   readonly isPacked?: true | undefined;
+  /** The id by which the Pod knows that its copy is this one */
+  readonly fillId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -21,10 +23,10 @@ const LIMIT_MS = 30 * 60_000;
 const REST_MS = 10_000;
 
 /** Fills a volume in which no process works. Unless it resolves, the volume has to be filled again. */
-export async function fillVolume(wire: Wire, { isPacked, records, signal, volume }: VolumeFill): Promise<void> {
+export async function fillVolume(wire: Wire, { records, signal, ...request }: VolumeFill): Promise<void> {
   const limit = AbortSignal.timeout(LIMIT_MS);
   const given = AbortSignal.any([limit, ...(signal === undefined ? [] : [signal])]);
-  const stream = wire.open({ purpose: "file", act: "fill", volume, isPacked } satisfies PodRequest);
+  const stream = wire.open({ ...request, purpose: "file", act: "fill" } satisfies PodRequest);
   const over = new AbortController();
   let rest: NodeJS.Timeout | undefined;
   const answered = awaitAnswer(stream);

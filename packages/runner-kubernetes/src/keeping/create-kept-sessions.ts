@@ -138,11 +138,12 @@ export function createKeptSessions({
   async function restore(pod: LivePod, id: SessionId, signal?: AbortSignal): Promise<void> {
     const { packed } = (await records.find(id)) ?? {};
     if (packed === undefined) throw goneError(id);
-    const fill = (volume: Volume, file: KeptFile) => {
+    const fill = (volume: Volume, file: KeptFile & { readonly fillId?: string }) => {
       const bytes = loadFile(join(records.folderOf(id), file.name), file);
       return fillVolume(pod.wire, {
         volume,
         isPacked: true,
+        fillId: file.fillId,
         records: Readable.from(bytes, { objectMode: false }),
         signal,
       });

@@ -107,21 +107,26 @@ async function readRecord(path: string, id: string): Promise<KeptRecord | string
 function parseRecord(id: string, data: unknown): KeptRecord | string {
   if (!isSessionId(id)) return "its record is not named after a session";
   if (!isRecord(data)) return "its record is no object";
-  const { created, isStale, keepMs, owner: recorded, packed } = data;
-  const owner = parseOwnerRecord(recorded);
-  const date = new Date(typeof created === "string" ? created : Number.NaN);
+  const { isStale, keepMs, packed } = data;
+  const owner = parseOwnerRecord(data["owner"]);
+  const created = parseDate(data["created"]);
   if (owner === undefined) return "no owner is recorded";
-  if (Number.isNaN(date.getTime())) return "no date is recorded";
+  if (created === undefined) return "no date is recorded";
   const state = packed === undefined ? undefined : parseState(packed);
   if (packed !== undefined && state === undefined) return "the recorded files are none of a session";
   return {
     id,
     owner,
-    created: date,
+    created,
     keepMs: typeof keepMs === "number" ? keepMs : undefined,
     packed: state,
     isStale: isStale === true ? true : undefined,
   };
+}
+
+function parseDate(value: unknown): Date | undefined {
+  const date = new Date(typeof value === "string" ? value : Number.NaN);
+  return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
 function parseState(data: unknown): PackedState | undefined {

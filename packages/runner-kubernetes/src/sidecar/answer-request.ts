@@ -20,6 +20,8 @@ export type Answering = {
   readonly roots: PodRoots;
   readonly turns: PodProcesses;
   readonly hiding: HidingPlace;
+  /** The copy, with the id of its last fill, unless that failed */
+  readonly copy: { fillId: string | undefined };
   /** Resolves to the connection to `hold`. Rejects with `SESSION_UNUSABLE` once that has ended */
   readonly hold: () => Promise<HoldLink>;
 };
@@ -87,13 +89,18 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
   async "control usage"(_stream, { roots }) {
     return { ok: true, homeBytes: await measureHome(roots.home) };
   },
-  async "file fill"({ input, opening }, { hiding, roots, turns }) {
+  async "control fill"(_stream, { copy }) {
+    return { ok: true, fillId: copy.fillId ?? null };
+  },
+  async "file fill"({ input, opening }, { copy, hiding, roots, turns }) {
     const folder = toFolder(opening["volume"], roots);
     if (turns.isRunning()) throw busyError();
+    if (folder === roots.tree) copy.fillId = undefined;
     await hiding.restore();
     await emptyFolder(folder);
     const records = opening["isPacked"] === true ? Readable.from(toUnpackable(input), { objectMode: false }) : input;
     await unpackVolume({ copier: copierOf(roots), folder }, records);
+    if (folder === roots.tree && typeof opening["fillId"] === "string") copy.fillId = opening["fillId"];
     return { ok: true };
   },
   async "file pack"({ opening, output }, { hiding, roots, turns }) {

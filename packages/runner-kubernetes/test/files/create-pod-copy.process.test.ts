@@ -16,7 +16,7 @@ import type { FilledEntry, FoundEntry } from "@budgie/core/copies";
 import { createPodCopy } from "../../src/files/create-pod-copy.ts";
 import { hideCovers } from "../../src/files/find-kinds.ts";
 import { greet, runSidecar } from "../helpers/run-sidecar.ts";
-import { toLivePod } from "../helpers/to-live-pod.ts";
+import { toLivePod } from "./to-live-pod.ts";
 
 const file = (path: string, content: string): FilledEntry => ({
   entry: { path, kind: "file", mode: 0o644, size: content.length },
@@ -117,7 +117,7 @@ it("a fill that fails, or is cancelled, leaves nothing that counts", async () =>
   expect(await readAll(copy.read())).toHaveLength(1);
 });
 
-it("a copy is lost with its Pod, and moves with what was packed", async () => {
+it("a copy is lost with its Pod, and is another Pod's once that says so", async () => {
   const { copy, lose, pod, running } = await begin();
   await using _running = running;
   const id = await copy.fill(each(file("a", "a")));
@@ -127,11 +127,25 @@ it("a copy is lost with its Pod, and moves with what was packed", async () => {
   await expect(copy.findCovers(pod, {})).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
 
   const next = toLivePod(pod.wire);
-  copy.enter(next.pod);
+  await copy.enter(next.pod);
   expect(await copy.fillId()).toBe(id);
   expect(await copy.findCovers(next.pod, {})).toEqual([]);
   await next.lose();
   expect(await copy.fillId()).toBeUndefined();
+});
+
+it("a copy that another budgie left in a Pod has the id of its fill, unless that failed", async () => {
+  const { budgie, copy, running } = await begin();
+  await using _running = running;
+  const id = await copy.fill(each(file("a", "a")));
+  const other = createPodCopy({ session: createSessionId(), openPod: () => Promise.reject(new Error("none")) });
+  expect(await other.fillId()).toBeUndefined();
+  await other.enter(toLivePod(budgie.wire).pod);
+  expect(await other.fillId()).toBe(id);
+
+  await expect(copy.fill(each(file("a/b", "a")))).rejects.toThrow();
+  await other.enter(toLivePod(budgie.wire).pod);
+  expect(await other.fillId()).toBeUndefined();
 });
 
 it("a copy waits until a process of its session has ended", async () => {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { ANY_AGE, beginKept, openKeptPod } from "../helpers/begin-kept.ts";
+import { ANY_AGE, WITHOUT_POD, beginKept, openKeptPod } from "./begin-kept.ts";
 
 it("only garbage of dead owners is removed, once it is kept no longer", async () => {
   await using all = await beginKept();
@@ -40,7 +40,7 @@ it.each([
   writeFileSync(record, typeof packed === "string" ? packed : JSON.stringify({ ...before, packed }));
 
   expect(await kept.list()).toEqual([]);
-  await expect(kept.take(session, 1)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+  await expect(kept.take(session, WITHOUT_POD)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
   expect(await kept.collectGarbage(ANY_AGE)).toMatchObject({ failed: [{ name: record, session }] });
   await kept.remove(session);
   expect(existsSync(record)).toBe(false);

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { ANY_AGE, beginKept, openKeptPod } from "../helpers/begin-kept.ts";
+import { ANY_AGE, WITHOUT_POD, beginKept, openKeptPod } from "./begin-kept.ts";
 
 /** Prints all of a folder but the times of folders and links. */
 function look(folder: string): string {
@@ -63,10 +63,10 @@ it("a session moves to another Pod, and to another budgie once its own has died"
   expect((await kept.list()).map(({ home, id, owner: state }) => [id, home, state])).toEqual([
     [session, folder, "own"],
   ]);
-  await expect(others.take(session, 1)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+  await expect(others.take(session, WITHOUT_POD)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
   await owner.release();
   expect((await others.list()).map(({ owner: state }) => state)).toEqual(["dead"]);
-  expect(await others.take(session, 1)).toEqual({ fillId: "fill" });
+  expect(await others.take(session, WITHOUT_POD)).toEqual({ isPacked: true, fillId: "fill" });
   expect((await kept.list()).map(({ owner: state }) => state)).toEqual(["live"]);
   expect(await other.stateOf(other.record, "state-directory")).toBe("own");
 
@@ -95,7 +95,7 @@ it("files are for their own user only, and those before are gone", async () => {
   expect(readdirSync(folder)).toEqual([expect.stringMatching(/^home-/)]);
   const modes = [folder, join(folder, readdirSync(folder)[0] ?? ""), record].map((path) => statSync(path).mode & 0o777);
   expect(modes).toEqual([0o700, 0o600, 0o600]);
-  expect(await kept.take(packing.session, 1)).toEqual({ fillId: undefined });
+  expect(await kept.take(packing.session, WITHOUT_POD)).toEqual({ isPacked: true, fillId: undefined });
 });
 
 it("a Pod that has more than its limits is cut, and what was packed before stays", async () => {
@@ -139,30 +139,44 @@ it.each([
   await kept.pack(pod, { ...packing, fillId: undefined });
   damage(join(folder, readdirSync(folder)[0] ?? ""));
 
-  const taken = kept.take(session, 1);
+  const taken = kept.take(session, WITHOUT_POD);
   if (code === undefined) await taken;
   else await expect(taken).rejects.toMatchObject({ code });
   await expect(kept.restore(pod, session)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
 });
 
-it("a session that a process changed after it was packed is not resumed, until it is packed again", async () => {
+it("a session that was changed after it was packed is resumed in its Pod only, until it is packed again", async () => {
   await using all = await beginKept();
   const { kept, others, owner, packing, session } = all;
   const { pod, running } = await openKeptPod();
   await using _running = running;
+  await kept.begin(session, 1);
   await kept.markStale(session);
   await kept.pack(pod, packing);
-  await kept.markStale(session);
-  await kept.markStale(session);
-  expect(await kept.list()).toEqual([]);
-  await expect(kept.restore(pod, session)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+  expect(await kept.take(session, WITHOUT_POD)).toEqual({ isPacked: true, fillId: "fill" });
 
-  await kept.pack(pod, packing);
-  expect(await kept.list()).toHaveLength(1);
   await kept.markStale(session);
+  await kept.markStale(session);
+  expect(await kept.list()).toHaveLength(1);
   await owner.release();
-  await expect(others.take(session, 1)).rejects.toThrow(/was lost with its Pod/);
-  expect(await others.collectGarbage(ANY_AGE)).toMatchObject({ removed: [{ session }], failed: [] });
+  await expect(others.take(session, WITHOUT_POD)).rejects.toThrow(/was lost with its Pod/);
+  expect((await others.list()).map(({ owner: state }) => state)).toEqual(["dead"]);
+  const adopted = await others.take(session, { keepMs: 1, adopt: async () => true });
+  expect(adopted).toEqual({ isPacked: false, fillId: undefined });
+  expect((await others.list()).map(({ owner: state }) => state)).toEqual(["own"]);
+});
+
+it("a session that was lost with its Pod is removed, and one that never had a Pod can be resumed", async () => {
+  await using all = await beginKept();
+  const { kept, others, owner, session } = all;
+  await kept.begin(session, 3_600_000);
+  await expect(others.begin(session, 1)).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+  await owner.release();
+  expect(await others.take(session, WITHOUT_POD)).toEqual({ isPacked: false, fillId: undefined });
+
+  await others.markStale(session);
+  await all.other.release();
+  expect(await kept.collectGarbage(ANY_AGE)).toMatchObject({ failed: [] });
 });
 
 it("a copy is not packed while a process may change it", async () => {
@@ -175,5 +189,4 @@ it("a copy is not packed while a process may change it", async () => {
 
   await expect(kept.pack(pod, packing)).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
   expect(readdirSync(folder)).toEqual([]);
-  expect(await kept.list()).toEqual([]);
 });

@@ -1,9 +1,10 @@
 import { BudgieError } from "@budgie/core";
 import { escapeForTerminal } from "@budgie/core/text";
 import type { ServerStatus } from "@budgie/mcp-manager";
+import { findServers, type FoundServer } from "@budgie/mcp-manager/agents";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "@budgie/mcp-server";
-import { findPolicy, findServers, type FoundServer } from "@budgie/mcp-server/commands";
+import { findPolicy, toServersConfig } from "@budgie/mcp-server/commands";
 import type { Managed } from "../mcp/with-manager.ts";
 import type { Finding } from "./finding.ts";
 
@@ -12,7 +13,7 @@ export async function inspectServers(config: Config, signal: AbortSignal, host: 
   try {
     // Silent, since the findings have the problems of files and servers.
     const parts = { config, signal, host: { ...host, report: () => undefined } };
-    const found = findServers(config, { agent: undefined }, parts.host);
+    const found = findServers(toServersConfig(config, parts.host), { agent: undefined });
     const states = await start(found, parts);
     return [
       ...found.map((server, index) => inspectServer(server, states[index], config)),

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BudgieError, loadAgents, type Agent } from "@budgie/core";
 import { isKiros, listHideableHooks } from "@budgie/core/agents";
+import { judgeBell } from "@budgie/core/bell";
 import { findSqliteProblem } from "@budgie/store";
 import {
   findAwaitedAgents,
@@ -10,7 +11,7 @@ import {
   refuseUnknownAgents,
   type Host,
 } from "@budgie/mcp-server";
-import { acceptAgents, findHiddenFiles, judgeBell } from "@budgie/mcp-server/commands";
+import { acceptAgents, findHiddenFiles } from "@budgie/mcp-server/commands";
 import type { Config } from "../../config/config.ts";
 import { listUnknownVariables } from "../../config/list-unknown-variables.ts";
 import { listSqliteFindings, type Finding } from "./finding.ts";
