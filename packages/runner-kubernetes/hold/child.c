@@ -98,8 +98,11 @@ static int is_replaced(const char *variable, const struct order *order) {
   size_t name = length_of_name(variable);
   for (const char **it = order->variables; *it; it++)
     if (length_of_name(*it) == name && is_equal(*it, variable, name)) return 1;
-  for (const char **it = order->unset; *it; it++)
-    if (matches(variable, *it)) return 1;
+  /* The first pattern that matches decides; one with a mark before it keeps the variable. */
+  for (const char **it = order->unset; *it; it++) {
+    int is_kept = **it == '!';
+    if (matches(variable, *it + is_kept)) return !is_kept;
+  }
   return 0;
 }
 

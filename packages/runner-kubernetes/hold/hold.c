@@ -3,6 +3,7 @@
  * after another as the sidecar orders, with the messages of docs/adr/0040. After each, it kills what is left.
  * hold bridge SOCKET: carries bytes between its stdin and stdout and a unix socket, as bridge.c says.
  * hold probe WORD...: tells what the network and the jail let it reach, as probe.c says.
+ * hold scan ADDRESS FIRST LAST: tells the ports of a machine to which it can connect, as scan.c says.
  *
  * It needs only the kernel: no libc, no other file but the seccomp profile beside the socket. One thread waits in ppoll,
  * and no other call blocks. child.c is what happens between the order and the program of the agent.
@@ -12,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/errqueue.h>
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
@@ -42,6 +44,7 @@ enum { CONNECT_SECONDS = 60, GRACE_SECONDS = 2, CLEAN_SECONDS = 10, PAUSE_MS = 5
 #include "child.c"
 #include "bridge.c"
 #include "probe.c"
+#include "scan.c"
 
 enum stream { INPUT, OUTPUT, ERRORS, STREAMS };
 
@@ -338,7 +341,8 @@ __attribute__((noreturn, used)) void begin(long *stack) {
   const char *const *arguments = (const char *const *)(stack + 1);
   if (count == 3 && is_same(arguments[1], "bridge")) bridge(arguments[2]);
   if (count > 2 && is_same(arguments[1], "probe")) probe(count - 2, arguments + 2);
-  if (count > 2) die("usage: hold [SOCKET] | hold bridge SOCKET | hold probe WORD...\n");
+  if (count == 5 && is_same(arguments[1], "scan")) scan(arguments + 2);
+  if (count > 2) die("usage: hold [SOCKET] | bridge SOCKET | probe WORD... | scan ADDRESS FIRST LAST\n");
   /* Elsewhere it would kill processes of others. */
   if (CALL3(getpid, 0, 0, 0) != 1) die("hold: it must be process 1 of a container\n");
   const char *path = count > 1 ? arguments[1] : "/budgie/hold.sock";

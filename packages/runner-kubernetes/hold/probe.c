@@ -1,10 +1,11 @@
 /*
  * hold probe WORD...: a word is tcp:ADDRESS:PORT or udp:ADDRESS:PORT, an address of IPv6 in brackets, or `end` for the
- * container's termination file. It tries all at once for two seconds, and prints a line for each: the word, and
- * connected (for UDP: it answered), refused, denied (by the jail), unreachable or timeout; writable, denied or missing.
+ * container's termination file. It tries all at once for a second, and prints a line for each: the word, and
+ * connected (for UDP: it answered), refused (by the address itself), denied (by the jail), unreachable (also: refused on
+ * the way there) or timeout; writable, denied or missing.
  */
 
-enum { MOST_PROBES = 64, PROBE_SECONDS = 2 };
+enum { MOST_PROBES = 64, PROBE_SECONDS = 1 };
 
 union address {
   sa_family_t family;
@@ -16,7 +17,8 @@ union address {
 static const unsigned char question[] = {0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1};
 
 static const char *result_of(long error) {
-  if (error == 0) return "connected";
+  /* Who closes a connection at once had accepted it. */
+  if (error == 0 || error == ECONNRESET) return "connected";
   if (error == EACCES || error == EPERM) return "denied";
   if (error == ECONNREFUSED) return "refused";
   return error == ETIMEDOUT ? "timeout" : "unreachable";
@@ -49,7 +51,9 @@ static const char *read_six(const char *text, unsigned char bytes[16]) {
   return *text == ']' ? text + 1 : text;
 }
 
-static union address read_address(const char *text) {
+/* Reads an address, and moves the text to what follows it. */
+static union address read_host(const char **rest) {
+  const char *text = *rest;
   union address it = {0};
   if (*text == '[') {
     it.six.sin6_family = AF_INET6;
@@ -63,10 +67,48 @@ static union address read_address(const char *text) {
     }
     it.four.sin_addr.s_addr = __builtin_bswap32(bytes);
   }
+  *rest = text;
+  return it;
+}
+
+static size_t size_of(const union address *it) { return it->family == AF_INET ? sizeof it->four : sizeof it->six; }
+
+static union address read_address(const char *text) {
+  union address it = read_host(&text);
   if (*text++ != ':') die("hold: not an address and a port\n");
   /* Both layouts have the port at the same place. */
   it.four.sin_port = __builtin_bswap16(read_digits(&text));
   return it;
+}
+
+/* Has the kernel keep what routers say of a connection, beside its error. */
+static void keep_errors(int file, const union address *to) {
+  int yes = 1;
+  if (to->family == AF_INET) CALL5(setsockopt, file, IPPROTO_IP, IP_RECVERR, &yes, sizeof yes);
+  else CALL5(setsockopt, file, IPPROTO_IPV6, IPV6_RECVERR, &yes, sizeof yes);
+}
+
+/* Tells whether somebody else than the address said that it does not connect, as an enforcer of policies may. */
+static int was_stopped(int file, const char *word) {
+  union address to = read_address(word + 4), *from;
+  struct {
+    struct cmsghdr header;
+    struct sock_extended_err error;
+    union address from;
+  } control;
+  unsigned char payload[512];
+  struct iovec piece = {payload, sizeof payload};
+  struct msghdr message = {
+      .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  if (CALL3(recvmsg, file, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return 0;
+  if (message.msg_controllen < sizeof control.header + sizeof control.error + sizeof control.from.four) return 0;
+  if (control.error.ee_origin != SO_EE_ORIGIN_ICMP && control.error.ee_origin != SO_EE_ORIGIN_ICMP6) return 0;
+  from = &control.from;
+  if (from->family != to.family) return 0;
+  if (to.family == AF_INET) return from->four.sin_addr.s_addr != to.four.sin_addr.s_addr;
+  for (unsigned i = 0; i < sizeof to.six.sin6_addr; i++)
+    if (from->six.sin6_addr.s6_addr[i] != to.six.sin6_addr.s6_addr[i]) return 1;
+  return 0;
 }
 
 /* Begins to connect. Returns the file to wait for, or -1 with the result. */
@@ -76,7 +118,8 @@ static int try_address(const char *word, const char **result) {
   union address to = read_address(word + 4);
   int type = (is_udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC;
   long file = CALL3(socket, to.family, type, 0), failed = file;
-  if (file >= 0) failed = CALL3(connect, file, &to, to.family == AF_INET ? sizeof to.four : sizeof to.six);
+  if (file >= 0) keep_errors(file, &to);
+  if (file >= 0) failed = CALL3(connect, file, &to, size_of(&to));
   if (failed == 0 && is_udp) failed = CALL6(sendto, file, question, sizeof question, MSG_NOSIGNAL, 0, 0);
   if (failed >= 0 && is_udp) return file;
   if (failed == -EINPROGRESS) return file;
@@ -120,6 +163,7 @@ __attribute__((noreturn)) static void probe(int count, const char *const *words)
     for (int i = 0; i < count; i++) {
       if (waits[i].fd < 0 || waits[i].revents == 0) continue;
       results[i] = read_result(waits[i].fd, starts_with(words[i], "udp:"));
+      if (is_same(results[i], "refused") && was_stopped(waits[i].fd, words[i])) results[i] = "unreachable";
       waits[i].fd = -1;
       left--;
     }

@@ -14,7 +14,7 @@ import { checkAccess } from "./files/check-access.ts";
 import { coverHome } from "./files/cover-home.ts";
 import { createPodCopy } from "./files/create-pod-copy.ts";
 import { createPodHome } from "./files/create-pod-home.ts";
-import { createHomeFilling, type HomeFilling } from "./files/fill-home.ts";
+import { createHomeFilling, type HomeFilling } from "./files/create-home-filling.ts";
 import { hideCovers } from "./files/find-kinds.ts";
 import { readHomeCovers } from "./files/read-home-covers.ts";
 import { adoptPod } from "./session/adopt-pod.ts";
@@ -31,7 +31,7 @@ import { toShape } from "./turn/to-shape.ts";
 import type { WireStream } from "./wire/index.ts";
 
 /** A session of this process, which another process can resume later. */
-export type KubernetesSession = RunnerSession & {
+export type Suspendable = RunnerSession & {
   /** Stops its process, packs what it has without the login, and removes its Pod */
   readonly suspend: (signal: AbortSignal) => Promise<void>;
 };
@@ -39,16 +39,14 @@ export type KubernetesSession = RunnerSession & {
 /** The session to open: a new one, or one of a dead owner. */
 export type Opening = { readonly id: SessionId; readonly origin: "new" | "kept" };
 
+const NOTHING = { isPacked: false, fillId: undefined };
 const WAIT_MS = 10 * 60_000;
 const PACK_MS = 10 * 60_000;
 
 /** Opens a session, which gets a Pod when something needs one. */
-export async function createKubernetesSession(
-  context: ClusterContext,
-  { id, origin }: Opening,
-): Promise<KubernetesSession> {
+export async function createKubernetesSession(context: ClusterContext, { id, origin }: Opening): Promise<Suspendable> {
   const { idle, kept, options, place, proxies } = context;
-  const { fillId } = await (origin === "new" ? kept.create(id) : kept.take(id));
+  const { keepSessionsMs: keepMs } = options;
   const egress = createPodEgress(proxies.reserve());
   const processes = createPodProcesses();
   const disk = createDiskReports();
@@ -59,8 +57,16 @@ export async function createKubernetesSession(
   const onStream = (stream: WireStream): void =>
     stream.opening.purpose === "egress" ? egress.carry(stream) : processes.takeStderr(stream);
 
-  const left = origin === "new" ? undefined : await adoptPod(await place(), { session: id, onStream });
-  const copy = createPodCopy({ session: id, fillId, openPod: (signal) => pod.open({ signal }) });
+  let left: LivePod | undefined;
+  const adopt = async (): Promise<boolean> => {
+    left = await adoptPod(await place(), { session: id, onStream });
+    return left !== undefined;
+  };
+  if (origin === "new") await kept.begin(id, keepMs);
+  const packed = origin === "new" ? NOTHING : await kept.take(id, { keepMs, adopt });
+  let { isPacked } = packed;
+  const copy = createPodCopy({ session: id, fillId: packed.fillId, openPod: (signal) => pod.open({ signal }) });
+  if (left !== undefined) await copy.enter(left);
   const archive = createPodHome(async () => (await pod.open({ signal: removed.signal })).wire);
   const files = createHomeFiles(archive);
   let filling: { readonly of: LivePod; readonly home: HomeFilling } | undefined;
@@ -69,9 +75,17 @@ export async function createKubernetesSession(
     usualShape: toShape(context, { directory: SANDBOX.workspace }),
     left,
     open: openNew,
-    async pack(live, signal) {
+    async pack(live, shape, signal) {
       await fillingOf(live).clear(signal);
-      await kept.pack(id, live, { fillId: await copy.fillId(), signal });
+      const { copyBytes, homeBytes } = shape.limits;
+      await kept.pack(live, {
+        session: id,
+        fillId: await copy.fillId(),
+        limits: { copyBytes, homeBytes },
+        keepMs,
+        signal,
+      });
+      isPacked = true;
       copy.leave();
     },
   });
@@ -83,7 +97,10 @@ export async function createKubernetesSession(
     try {
       if (context.trust !== undefined) await sendTrust(fresh.wire, context.trust, signal);
       await context.gate.prove(fresh, (order) => processes.print(fresh, order));
-      if (await kept.restore(id, fresh, signal)) copy.enter(fresh);
+      if (isPacked) await kept.restore(fresh, id, signal);
+      await copy.enter(fresh);
+      // From now on the Pod has what is newest.
+      await kept.markStale(id);
       return fresh;
     } catch (error) {
       await fresh.remove().catch(() => undefined);

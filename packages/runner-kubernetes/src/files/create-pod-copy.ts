@@ -7,6 +7,7 @@ import { splitHidden } from "@budgie/core/policy";
 import { findCopyCovers, type CopyCover } from "@budgie/sandbox/mounts";
 import { fromRecords, toRecords } from "@budgie/sandbox/records";
 import { busyError } from "../hold/hold-link.ts";
+import { askPod } from "../session/ask-pod.ts";
 import type { LivePod } from "../session/live-pod.ts";
 import { fillVolume } from "./fill-volume.ts";
 import { findKinds } from "./find-kinds.ts";
@@ -14,8 +15,8 @@ import { packVolume } from "./pack-volume.ts";
 
 /** A session's copy of its workspace, which moves with it from Pod to Pod. */
 export type PodCopy = Omit<WorkspaceCopy, "fillOver"> & {
-  /** Notes that this Pod has the copy, as it was packed */
-  readonly enter: (pod: LivePod) => void;
+  /** Asks a Pod which copy it has, of a session that moved there, or that another budgie left in it */
+  readonly enter: (pod: LivePod) => Promise<void>;
   /** Notes that the copy is packed, and its Pod no longer counts */
   readonly leave: () => void;
   /**
@@ -56,8 +57,8 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
     const pod = await openPod(signal);
     filled = undefined;
     const records = Readable.from(toRecords(entries), { objectMode: false });
-    await fillVolume(pod.wire, { request: { purpose: "file", act: "fill", volume: "work" }, records, signal });
     const id = randomUUID();
+    await fillVolume(pod.wire, { volume: "work", fillId: id, records, signal });
     note(id, pod);
     return id;
   }
@@ -85,8 +86,10 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
     fillId: async () => filled?.id,
     fill,
     read,
-    enter(pod) {
-      if (filled !== undefined) note(filled.id, pod);
+    async enter(pod) {
+      const { fillId: found } = await askPod(pod.wire, { purpose: "control", ask: "fill" });
+      filled = undefined;
+      if (isId(found)) note(found, pod);
     },
     leave() {
       if (filled !== undefined) filled = { id: filled.id, pod: undefined };
@@ -107,6 +110,10 @@ async function* readOnce({ wire }: LivePod): AsyncGenerator<FoundEntry> {
   } finally {
     stop();
   }
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === "string" && /^[0-9a-f-]{36}$/.test(value);
 }
 
 function isBusy(error: unknown): boolean {

@@ -2,14 +2,18 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { BudgieError } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
-import type { PodRequest } from "../requests/index.ts";
+import type { PodRequest, Volume } from "../requests/index.ts";
 import { awaitAnswer } from "../session/ask-pod.ts";
 import type { Wire } from "../wire/index.ts";
 
 /** Records that fill a volume from nothing. */
 export type VolumeFill = {
-  readonly request: Extract<PodRequest, { readonly act: "fill" | "pack" }> & { readonly act: "fill" };
+  readonly volume: Volume;
   readonly records: Readable;
+  /** True if they are as a volume was packed */
+  readonly isPacked?: true | undefined;
+  /** The id by which the Pod knows that its copy is this one */
+  readonly fillId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -19,10 +23,10 @@ const LIMIT_MS = 30 * 60_000;
 const REST_MS = 10_000;
 
 /** Fills a volume in which no process works. Unless it resolves, the volume has to be filled again. */
-export async function fillVolume(wire: Wire, { records, request, signal }: VolumeFill): Promise<void> {
+export async function fillVolume(wire: Wire, { records, signal, ...request }: VolumeFill): Promise<void> {
   const limit = AbortSignal.timeout(LIMIT_MS);
   const given = AbortSignal.any([limit, ...(signal === undefined ? [] : [signal])]);
-  const stream = wire.open(request);
+  const stream = wire.open({ ...request, purpose: "file", act: "fill" } satisfies PodRequest);
   const over = new AbortController();
   let rest: NodeJS.Timeout | undefined;
   const answered = awaitAnswer(stream);

@@ -1,5 +1,4 @@
 import { BudgieError } from "@budgie/core";
-import { orAborted } from "@budgie/core/bounds";
 import type { Volume } from "../requests/index.ts";
 import { awaitAnswer } from "../session/ask-pod.ts";
 import type { Wire } from "../wire/index.ts";
@@ -23,23 +22,26 @@ export function packVolume(wire: Wire, volume: Volume, idleMs: number = IDLE_MS)
   answered.catch(() => undefined);
 
   async function* read(): AsyncGenerator<Buffer> {
-    const pieces = stream.input[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-    for (;;) {
-      const next = await withinIdle(pieces.next(), idleMs);
-      if (next.done === true) break;
-      yield next.value;
+    let isWaiting = true;
+    // One timer for all pieces, of which a hostile Pod may send any number.
+    const timer = setTimeout(() => {
+      if (isWaiting) stream.input.destroy(silentError(idleMs));
+      else timer.refresh();
+    }, idleMs);
+    try {
+      for await (const piece of stream.input as AsyncIterable<Buffer>) {
+        isWaiting = false;
+        yield piece;
+        isWaiting = true;
+        timer.refresh();
+      }
+    } finally {
+      clearTimeout(timer);
     }
-    await withinIdle(answered, idleMs);
+    await answered;
   }
 
   return { pieces: read(), stop: () => void stream.input.destroy() };
-}
-
-function withinIdle<T>(work: Promise<T>, idleMs: number): Promise<T> {
-  const limit = AbortSignal.timeout(idleMs);
-  return orAborted(work, limit).catch((error: unknown) => {
-    throw limit.aborted ? silentError(idleMs) : error;
-  });
 }
 
 function silentError(idleMs: number): BudgieError {

@@ -12,7 +12,11 @@ const SHM_BYTES = 64 * MIB;
 const AUTH_BYTES = 16 * MIB;
 
 /** Folders of the sidecar's volumes that the agent's container mounts. */
-export const AGENT_FOLDERS = [`${POD.work}/tree`, `${POD.scratch}/tmp`, `${POD.scratch}/shm`] as const;
+export const AGENT_FOLDERS = [
+  `${POD.home}/${basename(SANDBOX.home)}`,
+  `${POD.work}/tree`,
+  ...["tmp", "shm", "auth"].map((name) => `${POD.scratch}/${name}`),
+] as const;
 
 /** Lists the volumes of a Pod. */
 export function listVolumes({ copyBytes, homeBytes, tmpBytes }: PodLimits) {

@@ -4,13 +4,14 @@
  * | purpose | input of the Pod | answer |
  * |---|---|---|
  * | `turn` | a `ProcessOrder` of `orderBytes`, then stdin | stdout; last a `ProcessEnd`. The Pod opens `{purpose: "stderr"}` when the process runs |
- * | `control`, `ask: "hello"` | none | last `{ok, landlock, ports: [first, last]}`: the ABI of Landlock, 0 for none, and the ephemeral ports |
+ * | `control`, `ask: "hello"` | none | last `{ok, landlock, ports: [first, last], service}`: the ABI of Landlock, 0 for none, the ephemeral ports, and the API server's Service, such as `10.96.0.1:443`, or null |
  * | `control`, `ask: "stop"`, `signal: "TERM"` or `"KILL"` | none | last `{ok}` once all processes have the signal |
  * | `control`, `ask: "idle"` | none | last `{ok}` unless a process runs, with all that was hidden in its place again |
  * | `control`, `ask: "kinds"` | JSON: paths below the copy | JSON: `folder`, `file`, `link`, `other` or null for each |
  * | `control`, `ask: "hide"` | JSON: `{path, content?}[]` below the copy | last `{ok}`: they are away until the turn has ended, with `content` in their place: a `CoverEntry` of core's policy, `"empty folder"`, `{files: {name: text}}` or `{content: text}`. A missing path stays missing |
  * | `control`, `ask: "usage"` | none | last `{ok, homeBytes}` |
- * | `file`, `act: "fill"`, `volume` | records that fill it from nothing | last `{ok}` |
+ * | `file`, `act: "fill"`, `volume`, `isPacked?`, `fillId?` | records that fill it from nothing; with `isPacked`, as a volume was packed | last `{ok}` |
+ * | `control`, `ask: "fill"` | none | last `{ok, fillId}`: the id of the last fill of the copy, null unless that succeeded |
  * | `file`, `act: "pack"`, `volume` | none | records |
  * | `file`, `act: "write"`, `volume: "home"` or `"auth"` | records that replace files and links, and make missing folders | last `{ok}` |
  * | `file`, `act: "cover"` | JSON of `listBytes`: paths of the home; then records | last `{ok}`: until the turn has ended, these paths are away, and what the records make is in their place. What the `cover` before had in place is gone |
@@ -21,9 +22,16 @@
  */
 export type PodRequest =
   | { readonly purpose: "turn"; readonly orderBytes: number }
-  | { readonly purpose: "control"; readonly ask: "hello" | "idle" | "kinds" | "hide" | "usage" }
+  | { readonly purpose: "control"; readonly ask: "fill" | "hello" | "idle" | "kinds" | "hide" | "usage" }
   | { readonly purpose: "control"; readonly ask: "stop"; readonly signal: "TERM" | "KILL" }
-  | { readonly purpose: "file"; readonly act: "fill" | "pack"; readonly volume: Volume }
+  | {
+      readonly purpose: "file";
+      readonly act: "fill";
+      readonly volume: Volume;
+      readonly isPacked?: true | undefined;
+      readonly fillId?: string | undefined;
+    }
+  | { readonly purpose: "file"; readonly act: "pack"; readonly volume: Volume }
   | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" | "auth" }
   | { readonly purpose: "file"; readonly act: "cover"; readonly listBytes: number }
   | { readonly purpose: "file"; readonly act: "trust"; readonly form: "pem" | "java" }

@@ -8,6 +8,8 @@ export type LivePod = {
   readonly wire: Wire;
   /** Address of its node; `undefined` if the cluster does not say it */
   readonly nodeAddress: string | undefined;
+  /** The Service of the API server as the Pod's programs see it, such as `10.96.0.1:443`, in the Pod's words */
+  readonly service: unknown;
   /** The facts that `hold` told of its kernel */
   readonly kernel: { readonly landlock: number; readonly ports: readonly [first: number, last: number] };
   /** Resolves when it can be used no more: to the reason. Never rejects */

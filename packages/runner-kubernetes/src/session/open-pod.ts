@@ -89,7 +89,8 @@ export async function connectPod(
     signal,
   );
   try {
-    const kernel = parseHello(await askPod(wire, { purpose: "control", ask: "hello" }, signal));
+    const hello = await askPod(wire, { purpose: "control", ask: "hello" }, signal);
+    const kernel = parseHello(hello);
     const nodeAddress = await findNodeAddress(cluster, name);
     const { lost, unfollow } = watchLoss(pods, name, wire);
     const end = async (): Promise<void> => {
@@ -97,7 +98,7 @@ export async function connectPod(
       wire.close();
       await remove();
     };
-    return { name, uid, wire, kernel, nodeAddress, lost, remove: end };
+    return { name, uid, wire, kernel, nodeAddress, service: hello["service"], lost, remove: end };
   } catch (error) {
     wire.close();
     throw error;

@@ -6,7 +6,7 @@ import type { PodWait } from "./await-pod.ts";
 import type { PodOpening } from "./open-pod.ts";
 
 /** The Pod of a session, which begins when something needs it, and which the session can leave for another one. */
-export type SessionPod = {
+export type OwnPod = {
   /**
    * Resolves to a Pod of this shape with all that the session has; default: the Pod that there is, or one of the usual shape. Rejects with
    * `SESSION_UNUSABLE` if what the session had was lost with its Pod
@@ -18,7 +18,7 @@ export type SessionPod = {
 };
 
 /** The means of a session's Pods. */
-export type SessionPodMeans = {
+export type OwnPodMeans = {
   readonly session: SessionId;
   readonly usualShape: PodOpening["shape"];
   /** The Pod that a dead owner left */
@@ -26,13 +26,13 @@ export type SessionPodMeans = {
   /** Opens a Pod with all that was packed of the session */
   readonly open: (shape: PodOpening["shape"], wait: Pick<PodWait, "signal">) => Promise<LivePod>;
   /** Packs what a Pod has of the session, for another one */
-  readonly pack: (pod: LivePod, signal: AbortSignal) => Promise<void>;
+  readonly pack: (pod: LivePod, shape: PodOpening["shape"], signal: AbortSignal) => Promise<void>;
 };
 
 const MOVE_LIMIT_MS = 10 * 60_000;
 
 /** Creates the place of a session's Pod. */
-export function createSessionPod({ left, open: openNew, pack, session, usualShape }: SessionPodMeans): SessionPod {
+export function createSessionPod({ left, open: openNew, pack, session, usualShape }: OwnPodMeans): OwnPod {
   const inTurn = pLimit(1);
   let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] } | undefined;
   let isLost = false;
@@ -53,8 +53,8 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
 
   async function leave(signal: AbortSignal): Promise<void> {
     if (present === undefined || isLost) return;
-    const { pod } = present;
-    await pack(pod, signal);
+    const { pod, shape } = present;
+    await pack(pod, shape, signal);
     present = undefined;
     await pod.remove();
   }

@@ -1,7 +1,8 @@
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import { isRecord, parseBoundedJson } from "@budgie/core/bounds";
 import type { CoverEntry } from "@budgie/core/policy";
+import { toUnpackable } from "@budgie/sandbox/records";
 import { busyError, unusableError, type HoldLink } from "../hold/hold-link.ts";
 import type { WireStream } from "../wire/wire-stream.ts";
 import { packVolume, unpackVolume } from "./unpack-volume.ts";
@@ -19,6 +20,8 @@ export type Answering = {
   readonly roots: PodRoots;
   readonly turns: PodProcesses;
   readonly hiding: HidingPlace;
+  /** The copy, with the id of its last fill, unless that failed */
+  readonly copy: { fillId: string | undefined };
   /** Resolves to the connection to `hold`. Rejects with `SESSION_UNUSABLE` once that has ended */
   readonly hold: () => Promise<HoldLink>;
 };
@@ -55,7 +58,9 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
     return turns.run(stream, toCount(stream.opening["orderBytes"]));
   },
   async "control hello"(_stream, { hold }) {
-    return { ok: true, ...(await (await hold()).hello) };
+    const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
+    const service = host === undefined || port === undefined ? null : `${host}:${port}`;
+    return { ok: true, service, ...(await (await hold()).hello) };
   },
   async "control stop"({ opening: { signal } }, { hold, turns }) {
     if (signal !== "TERM" && signal !== "KILL") throw requestError("it has no signal");
@@ -84,12 +89,18 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
   async "control usage"(_stream, { roots }) {
     return { ok: true, homeBytes: await measureHome(roots.home) };
   },
-  async "file fill"({ input, opening }, { hiding, roots, turns }) {
+  async "control fill"(_stream, { copy }) {
+    return { ok: true, fillId: copy.fillId ?? null };
+  },
+  async "file fill"({ input, opening }, { copy, hiding, roots, turns }) {
     const folder = toFolder(opening["volume"], roots);
     if (turns.isRunning()) throw busyError();
+    if (folder === roots.tree) copy.fillId = undefined;
     await hiding.restore();
     await emptyFolder(folder);
-    await unpackVolume({ copier: copierOf(roots), folder }, input);
+    const records = opening["isPacked"] === true ? Readable.from(toUnpackable(input), { objectMode: false }) : input;
+    await unpackVolume({ copier: copierOf(roots), folder }, records);
+    if (folder === roots.tree && typeof opening["fillId"] === "string") copy.fillId = opening["fillId"];
     return { ok: true };
   },
   async "file pack"({ opening, output }, { hiding, roots, turns }) {

@@ -43,10 +43,11 @@ export async function startSidecar({ egressPort, roots, ...options }: SidecarOpt
   const holdServer = createServer();
   const connecting = awaitHold(holdServer);
   const hiding = createHidingPlace(roots);
+  const copy = { fillId: undefined };
   const turns = createTurns({ roots, hiding, hold, openStderr: () => open({ purpose: "stderr" }) });
   const bridges = createBridges({
     ...options,
-    onStream: (stream) => void answerRequest(stream, { roots, turns, hiding, hold }),
+    onStream: (stream) => void answerRequest(stream, { roots, turns, hiding, copy, hold }),
     // The stream of a turn ends with its wire, and the turn with that.
     onEnd: () => void (turns.isRunning() ? undefined : hiding.restore().catch(() => undefined)),
     onAbandoned: stop,

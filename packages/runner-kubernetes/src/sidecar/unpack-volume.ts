@@ -19,7 +19,9 @@ export async function unpackVolume(where: CopiedFolder, records: Readable): Prom
     if (answer.length < MOST_SAID) answer += said.toString("latin1");
   });
   // Without records it waits for none, and its own words say more than a pipe that breaks.
-  const filling = pipeline(records, run.child.stdin).catch(() => run.child.kill("SIGKILL"));
+  // The copier ends at the last record, perhaps before the stream does, which must not be destroyed for that.
+  const pieces = records.iterator({ destroyOnReturn: false });
+  const filling = pipeline(pieces, run.child.stdin).catch(() => run.child.kill("SIGKILL"));
   await run.ended;
   if (answer !== "done\n") throw run.failed("filled");
   await filling;

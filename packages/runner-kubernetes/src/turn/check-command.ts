@@ -3,10 +3,7 @@ import { BudgieError, type Command } from "@budgie/core";
 import { movedError } from "@budgie/sandbox/mounts";
 
 /** Throws `CONFIG_INVALID` for a command with something that a Pod does not have. */
-export function checkCommand(
-  { cache, image, needsPrograms, services = [] }: Command,
-  own: string,
-): void {
+export function checkCommand({ cache, image, needsPrograms, services = [] }: Command, own: string): void {
   const lack =
     services.length > 0
       ? "services"

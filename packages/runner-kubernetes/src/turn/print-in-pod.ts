@@ -20,7 +20,10 @@ export async function printInPod(context: ClusterContext, argv: Command["argv"])
     wait: { limitMs: WAIT_MS },
   });
   try {
-    return await processes.print(pod, toOrder(context, { command: { argv, env: {} }, options: place, hasProxy: false }));
+    return await processes.print(
+      pod,
+      toOrder(context, { command: { argv, env: {} }, options: place, hasProxy: false }),
+    );
   } finally {
     await pod.remove();
   }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { toSandboxPod } from "../../src/pod/to-sandbox-pod.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
+const FOLDERS = ["/home/agent", "/work/tree", "/scratch/tmp", "/scratch/shm", "/scratch/auth"];
 const LOCKED = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
 const SIDECAR = { cpu: "250m", memory: "268435456", "ephemeral-storage": "67108864" };
 const AGENT = { cpu: "1500m", memory: "1073741824", "ephemeral-storage": "538968064" };
@@ -43,7 +44,7 @@ describe("the Pod of a session", () => {
               { name: "private", mountPath: "/private" },
             ],
             lifecycle: {
-              postStart: { exec: { command: ["mkdir", "-p", "/work/tree", "/scratch/tmp", "/scratch/shm"] } },
+              postStart: { exec: { command: ["mkdir", "-p", ...FOLDERS] } },
             },
           },
           {

@@ -99,6 +99,43 @@ describe("the walls of a Pod", () => {
     );
   });
 
+  it("keep nothing of its own node in reach, or lack that by name", async () => {
+    const targets = [NODE];
+    const open: Round = { jailed: "connected", free: "connected" };
+
+    await expect(prove(createPod([open]), { targets, accepted: ["jail"] })).rejects.toThrow(/own-node\.$/);
+    await expect(prove(createPod([open]), { targets, accepted: ["own-node"] })).rejects.toThrow(/jail/);
+    const lacking = await prove(createPod([open]), { targets, accepted: ["jail", "own-node"] });
+    expect(lacking.map(({ wall }) => wall)).toEqual(["jail", "own-node"]);
+    // A policy that covers the node too is enough.
+    const stopped: Round = { jailed: "timeout", free: "timeout" };
+    expect(await prove(createPod([stopped]), { targets, accepted: ["jail"] })).toMatchObject([{ wall: "jail" }]);
+  });
+
+  it("need not keep a process without the jail from what leads to its own node", async () => {
+    const service: Target = { at: "tcp:10.96.0.1:443", name: "the Service", leadsTo: NODE.at };
+    const open: Round = { jailed: "denied", free: "connected" };
+
+    expect(await prove(createPod([open]), { targets: [NODE, service] })).toEqual([]);
+    await expect(prove(createPod([open]), { targets: [service] })).rejects.toThrow(/Service.*accept.* policy\.$/);
+  });
+
+  it("are missing after two rounds without a jail, which does not come late as a policy may", async () => {
+    const unjailed = createPod([{ jailed: "connected", free: "timeout" }]);
+    await expect(prove(unjailed)).rejects.toThrow();
+    expect(unjailed.rounds()).toBe(2);
+    const unguarded = createPod([{ jailed: "denied", free: "connected" }]);
+    await expect(prove(unguarded)).rejects.toThrow();
+    expect(unguarded.rounds()).toBe(25);
+  });
+
+  it("hold against an address of IPv6 where the kernel has none", async () => {
+    const targets: readonly Target[] = [{ at: "tcp:[fd00::1]:80", name: "a service" }];
+
+    expect(await prove(createPod([{ jailed: "unreachable", free: "unreachable" }]), { targets })).toEqual([]);
+    await expect(prove(createPod([{ jailed: "unreachable", free: "timeout" }]), { targets })).rejects.toThrow("jail");
+  });
+
   it("are not proven by a probe that cannot reach its own sidecar", async () => {
     await expect(prove(createPod([BOTH], "denied"))).rejects.toThrow("its other attempts show nothing");
   });

@@ -5,7 +5,7 @@ export { findWorkspacePath } from "./find-workspace-path.ts";
 export { buildJavaTrustStore, JAVA_TRUST_STORE } from "./java-trust-store.ts";
 export { CA_ENV, CA_FILE, JAVA_TRUST, PROXY, SERVICES_TARGET, SOCKETS_TARGET } from "./proxy-environment.ts";
 export { SANDBOX } from "./sandbox-paths.ts";
-export { buildSandboxVariables } from "./sandbox-variables.ts";
+export { buildSandboxVariables } from "./build-sandbox-variables.ts";
 export {
   chooseSandboxUser,
   listExtraGroups,

@@ -1,11 +1,12 @@
 import { Readable } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import type { FoundEntry } from "@budgie/core/copies";
+import { createByteReader, type ByteReader } from "./byte-reader.ts";
 import { READ_BOUNDS, tooMuchError } from "./read-bounds.ts";
 import { HEADER_BYTES, KINDS } from "./to-records.ts";
 
-// Longer than any path that the host takes, and than what the copier prints.
-const MOST_PATH_BYTES = 40_000;
+/** The length of the longest path, beyond any that the host takes, and that the copier prints. */
+export const MOST_PATH_BYTES = 40_000;
 
 /**
  * Yields the entries that the copier prints, of which it may have invented any. Rejects if there is too much, the records are none, or they
@@ -75,45 +76,8 @@ async function* keepOpen(pieces: AsyncIterator<Buffer>): AsyncGenerator<Buffer> 
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) yield next.value;
 }
 
-type ByteReader = {
-  /** Resolves to exactly this number of bytes */
-  readonly take: (length: number) => Promise<Buffer>;
-  /** Yields exactly this number of bytes */
-  readonly pieces: (length: number) => AsyncGenerator<Buffer>;
-};
-
-function createByteReader(source: AsyncIterable<Buffer>): ByteReader {
-  const chunks = source[Symbol.asyncIterator]();
-  let held: Buffer = Buffer.alloc(0);
-
-  async function* pieces(length: number): AsyncGenerator<Buffer> {
-    for (let left = length; left > 0;) {
-      if (held.length === 0) {
-        const next = await chunks.next();
-        if (next.done === true) throw endedEarly();
-        held = next.value;
-      }
-      const piece = held.subarray(0, left);
-      held = held.subarray(piece.length);
-      left -= piece.length;
-      if (piece.length > 0) yield piece;
-    }
-  }
-
-  return { take: async (length) => Buffer.concat(await collect(pieces(length))), pieces };
-}
-
-async function collect(pieces: AsyncIterable<Buffer>): Promise<readonly Buffer[]> {
-  const all: Buffer[] = [];
-  for await (const piece of pieces) all.push(piece);
-  return all;
-}
-
-function endedEarly(): BudgieError {
-  return new BudgieError("RUNNER_UNAVAILABLE", "The records of the copy ended early. Try again.");
-}
-
-function notARecord(): BudgieError {
+/** Returns the error of bytes that are no record. */
+export function notARecord(): BudgieError {
   return new BudgieError(
     "SESSION_UNUSABLE",
     "The copy cannot be read: what came from it is no record. Begin a new session.",

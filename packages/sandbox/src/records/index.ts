@@ -3,3 +3,4 @@ export { formatWords } from "./format-words.ts";
 export { fromRecords } from "./from-records.ts";
 export { READ_BOUNDS, tooMuchError } from "./read-bounds.ts";
 export { toRecords } from "./to-records.ts";
+export { toUnpackable } from "./to-unpackable.ts";

@@ -7,7 +7,7 @@ export const HEADER_BYTES = 32;
 export const KINDS = { folder: "d", file: "f", link: "l", other: "o", mode: "m", end: "e" } as const;
 
 /** The rights without which a folder's own user could not fill it. */
-const OWN_RIGHTS = 0o700;
+export const OWN_RIGHTS = 0o700;
 
 /** Yields the records that make these entries, and the end. */
 export async function* toRecords(entries: AsyncIterable<FilledEntry>): AsyncGenerator<Buffer> {

@@ -1,0 +1,47 @@
+import { BudgieError } from "@budgie/core";
+import type { PodRequest } from "../requests/index.ts";
+import { CLOCK, type Clock, type Wire, type WireStream } from "../wire/index.ts";
+
+/** A request to a Pod with more than a short answer. */
+export type PodTalk = {
+  readonly wire: Wire;
+  readonly request: PodRequest;
+  readonly clock?: Clock | undefined;
+};
+
+const CHECK_MS = 1_000;
+const SILENCE_MS = 60_000;
+const MOST_MS = 600_000;
+
+/**
+ * Opens a stream for a request, and passes it to `use`, with a function to call for each piece that the Pod took or gave. Both halves fail
+ * with `RUNNER_UNAVAILABLE` if that is not called for a minute, or `use` takes more than ten.
+ */
+export async function talkToPod<T>(
+  { clock = CLOCK, request, wire }: PodTalk,
+  use: (stream: WireStream, tick: () => void) => Promise<T>,
+): Promise<T> {
+  const stream = wire.open(request);
+  const beganAt = clock.now();
+  let heardAt = beganAt;
+  const fail = (error: Error): void => {
+    for (const half of [stream.input, stream.output]) half.destroy(error);
+  };
+  const stopChecking = clock.every(CHECK_MS, () => {
+    const now = clock.now();
+    if (now - heardAt > SILENCE_MS) fail(slowError(`gave no sign of life for ${SILENCE_MS / 1_000} seconds`));
+    else if (now - beganAt > MOST_MS) fail(slowError(`took more than ${MOST_MS / 60_000} minutes for a file`));
+  });
+  try {
+    return await use(stream, () => (heardAt = clock.now()));
+  } catch (error) {
+    fail(error as Error);
+    throw error;
+  } finally {
+    stopChecking();
+  }
+}
+
+function slowError(what: string): BudgieError {
+  return new BudgieError("RUNNER_UNAVAILABLE", `The Pod ${what}. Check the cluster, or begin a new session.`);
+}

@@ -1,0 +1,130 @@
+import { SANDBOX } from "@budgie/sandbox/profile";
+import type { Cluster } from "../api/index.ts";
+import { POD, type ProcessOrder } from "../requests/index.ts";
+import type { LivePod } from "../session/live-pod.ts";
+import { connectFromHere } from "./connect-from-here.ts";
+import type { Breach, Target, Wall } from "./judge-walls.ts";
+import { findAddresses, listTargets, parseHostPort, toWord, type HostPort } from "./list-targets.ts";
+import type { ProbeReport } from "./probe-report.ts";
+import { openError, proveWalls } from "./prove-walls.ts";
+import { parseScanReport } from "./scan-report.ts";
+
+/** The proof that the walls around a Pod's network hold, before an agent is started in it. */
+export type Gate = {
+  /**
+   * Resolves to the walls that the Pod lacks and the user accepted. Rejects with `RUNNER_UNAVAILABLE` if another did not hold. `run` runs a
+   * process as an agent is run, and resolves to what it prints.
+   */
+  readonly prove: (pod: ProvenPod, run: RunInPod) => Promise<readonly Breach[]>;
+};
+
+/** The Pod to prove. */
+export type ProvenPod = Pick<LivePod, "kernel" | "nodeAddress" | "service">;
+
+type RunInPod = (order: ProcessOrder) => Promise<string>;
+
+export type GateOptions = {
+  /** Walls that the user does without */
+  readonly accepted: readonly Wall[];
+  /** Ports to which agents may connect, besides the proxy's */
+  readonly ports: readonly number[];
+  /** Tells if an address takes connections of budgie itself; default: by trying */
+  readonly reach?: ((place: HostPort) => Promise<boolean>) | undefined;
+  /** Time between two rounds of attempts after a breach; default 1 s */
+  readonly pauseMs?: number | undefined;
+};
+
+const HOLD = `${POD.programs}/hold`;
+const PROXY_PORT = 3128;
+const FIRST_ABI_OF_PORTS = 4;
+const ALL_PORTS = [1, 65_535] as const;
+const LIMITS = { pids: 512, diskBytes: Number.MAX_SAFE_INTEGER };
+
+/** Creates the gate of a runner's Pods. */
+export function createGate({ server }: Pick<Cluster, "server">, options: GateOptions): Gate {
+  const { accepted, pauseMs, ports, reach = connectFromHere } = options;
+  const known = new Map<string, Promise<boolean>>();
+  const toOrder = (argv: ProcessOrder["argv"], jail: "jailed" | "free"): ProcessOrder => ({
+    argv,
+    env: {},
+    unset: ["*"],
+    directory: SANDBOX.home,
+    // The same as an agent's, or what is proven would be another jail.
+    ports: jail === "jailed" ? [PROXY_PORT, ...ports] : undefined,
+    isReadOnly: false,
+    limits: LIMITS,
+  });
+
+  /** Resolves to attempts from a place that the policy leaves alone: budgie's own, made once. */
+  async function probeFromHere(api: readonly HostPort[]): Promise<ProbeReport> {
+    const report = new Map<string, "connected">();
+    for (const place of api) {
+      const word = toWord("tcp", place);
+      const reaching = known.get(word) ?? reach(place);
+      known.set(word, reaching);
+      if (await reaching) report.set(word, "connected");
+    }
+    return report;
+  }
+
+  async function prove(pod: ProvenPod, run: RunInPod): Promise<readonly Breach[]> {
+    const lacks = [...findKernelLack(pod), ...findAddressLack(pod)];
+    refuse(lacks, accepted);
+    const service = parseHostPort(pod.service);
+    const api = await findAddresses(server);
+    const control = await probeFromHere(api);
+    const targets = listTargets({ api, service, node: pod.nodeAddress });
+    const breaches = await proveWalls({
+      targets: targets.map((target) => ({ ...target, isOpenPort: isOpenPort(target, pod, ports) })),
+      accepted,
+      control,
+      pauseMs,
+      probe: (words, jail) => run(toOrder([HOLD, "probe", ...words], jail)),
+    });
+    const listening = await findListeners(pod, (argv) => run(toOrder(argv, "jailed")));
+    refuse(listening, accepted);
+    // One sentence says more of a kernel than one for each target.
+    const isKnown = ({ wall }: Breach): boolean => lacks.some((lack) => lack.wall === wall);
+    return [...lacks, ...breaches.filter((breach) => !isKnown(breach)), ...listening];
+  }
+
+  return { prove };
+}
+
+/** Tells if the jail lets processes connect to the port of a target, at whatever address. */
+function isOpenPort({ at }: Target, { kernel }: ProvenPod, ports: readonly number[]): boolean {
+  const port = Number(at.slice(at.lastIndexOf(":") + 1));
+  const [first, last] = kernel.ports;
+  return at.startsWith("tcp:") && ((port >= first && port <= last) || [PROXY_PORT, ...ports].includes(port));
+}
+
+function refuse(breaches: readonly Breach[], accepted: readonly Wall[]): void {
+  const open = breaches.filter(({ wall }) => !accepted.includes(wall));
+  if (open.length > 0) throw openError(open);
+}
+
+function findKernelLack({ kernel: { landlock } }: ProvenPod): readonly Breach[] {
+  if (landlock >= FIRST_ABI_OF_PORTS) return [];
+  const has = landlock === 0 ? "no Landlock" : `Landlock's ABI ${landlock}`;
+  const text = `the kernel of its node has ${has}, and the jail needs ABI ${FIRST_ABI_OF_PORTS}, of Linux 6.7, to keep a process from other hosts`;
+  return [{ wall: "jail", text }];
+}
+
+function findAddressLack({ nodeAddress }: ProvenPod): readonly Breach[] {
+  if (nodeAddress !== undefined) return [];
+  return [{ wall: "own-node", text: "nothing is known of its own node, whose address the cluster did not tell" }];
+}
+
+/** Connects to all ports of the Pod's own node. The jail leaves ephemeral ones open, at which a node has no business listening. */
+async function findListeners(
+  { nodeAddress }: ProvenPod,
+  run: (argv: ProcessOrder["argv"]) => Promise<string>,
+): Promise<readonly Breach[]> {
+  if (nodeAddress === undefined) return [];
+  const host = nodeAddress.includes(":") ? `[${nodeAddress}]` : nodeAddress;
+  const printed = await run([HOLD, "scan", host, ...(ALL_PORTS.map(String) as [string, string])]);
+  const { hasMore, open } = parseScanReport(printed, ALL_PORTS);
+  if (open.length === 0) return [];
+  const list = `${open.join(", ")}${hasMore ? " and others" : ""}`;
+  return [{ wall: "own-node", text: `nothing kept a process from ports at which its own node listens: ${list}` }];
+}
