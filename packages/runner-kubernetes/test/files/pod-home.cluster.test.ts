@@ -56,6 +56,7 @@ describe.skipIf(lack !== undefined)("a session's home in a Pod", () => {
       unset: [],
       directory: "/home/agent",
       ports: [],
+      isReadOnly: false,
       limits: { pids: 64, diskBytes: 2 ** 30 },
     };
     const bytes = Buffer.from(JSON.stringify(order));
