@@ -70,7 +70,7 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
     print: (argv) => options.owner.hold().then(() => printInPod(context, argv)),
     openSession: (id) => openOnce({ id, origin: "new" }),
     resumeSession: (id) => openOnce({ id, origin: "kept" }),
-    listSessions: openKubernetesHomes({ ...place, owner: options.owner }).list,
+    listSessions: () => openKubernetesHomes({ ...place, owner: options.owner }).list(),
     collectGarbage: (policy) => collectKubernetesGarbage({ ...place, owner: options.owner, policy }),
     async close() {
       const signal = AbortSignal.timeout(CLOSE_LIMIT_MS);
