@@ -10,7 +10,7 @@ import { findClusterLack, serveOnLoopback } from "@budgie/testkit";
 import { createPodEgress, type PodEgress } from "../../src/egress/pod-egress.ts";
 import { toPodVariables } from "../../src/egress/to-pod-variables.ts";
 import { sendTrust } from "../../src/egress/trust.ts";
-import { startGateCluster, type GateCluster, type OpenedPod } from "../helpers/gate-cluster.ts";
+import { startGateCluster, type GateCluster, type OpenedPod } from "../proof/gate-cluster.ts";
 import { allow } from "../helpers/run-egress.ts";
 
 const lack = findClusterLack();
