@@ -101,7 +101,7 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
     const fresh = await openPod(await place(), { session: id, shape, onStream, wait });
     try {
       if (context.trust !== undefined) await sendTrust(fresh.wire, context.trust, signal);
-      await context.gate.prove(fresh, (order) => processes.print(fresh, order));
+      await context.gate.prove(fresh, (order) => processes.print(fresh, order), signal);
       if (isPacked) await kept.restore(fresh, id, signal);
       await copy.enter(fresh);
       // From now on the Pod has what is newest.
