@@ -29,11 +29,18 @@ const FILES = {
   // Not its symlink, which npm leaves out of packages
   "Dockerfile.sandbox": "sandbox-image/Dockerfile.sandbox",
   "docker/entrypoint.sh": "sandbox-image/docker/entrypoint.sh",
+  // Of the image that "budgie image push" builds
+  "docker/kubernetes/Dockerfile": "pod-image/Dockerfile",
+  "packages/runner-kubernetes/hold/linux-amd64": "pod-image/hold/linux-amd64",
+  "packages/runner-kubernetes/hold/linux-arm64": "pod-image/hold/linux-arm64",
+  "packages/runner-kubernetes/hold/profile-amd64.bpf": "pod-image/hold/profile-amd64.bpf",
+  "packages/runner-kubernetes/hold/profile-arm64.bpf": "pod-image/hold/profile-arm64.bpf",
 };
 const PROGRAMS = {
   "copies/dist/diffs/diff-worker-main.js": "copies/dist/diffs/diff-worker-main.js",
   "sandbox/dist/login/copy-database-main.js": "sandbox/dist/login/copy-database-main.js",
   "egress/dist/proxy-main.js": "egress/dist/proxy-main.mjs",
+  "runner-kubernetes/dist/sidecar/pod-main.js": "pod-image/pod.js",
 };
 // better-sqlite3 has native code.
 const EXTERNAL = ["better-sqlite3"];
@@ -113,7 +120,8 @@ async function bundlePrograms(folder) {
   const modules = [];
   for (const [from, to] of Object.entries(PROGRAMS)) {
     const output = { file: join(folder, to), format: "esm", codeSplitting: false };
-    modules.push(...(await write({ input: join(PACKAGES, from), external: EXTERNAL }, output)));
+    const input = { input: join(PACKAGES, from), external: EXTERNAL, resolve: { alias: ALIASES } };
+    modules.push(...(await write(input, output)));
   }
   return modules;
 }

@@ -8,7 +8,7 @@ import { countSources } from "./lib/count-sources.mjs";
 
 // A step is a function without a name, in one of these files.
 const STEP =
-  /^(?:core turn\/(?:(?:steps|reports)\/[^:]*|run\/walk-steps\.ts)|mcp-server (?:live|agent-servers|mcp\/long-calls|server)\/[^:]*):  at /;
+  /^(?:core (?:turn\/(?:(?:steps|reports)\/[^:]*|run\/walk-steps\.ts)|live\/[^:]*)|mcp-manager serving\/[^:]*|mcp-server (?:mcp\/long-calls|server)\/[^:]*):  at /;
 
 const { callbacks, functions, packages, recordsWithDirectory, typesNamedSession, typesNamedTurn } = countSources(".");
 const help = execFileSync("node", ["packages/cli/dist/main.js", "serve", "--help"], {

@@ -9,7 +9,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { createOwner, createSessionId } from "../../packages/core/dist/index.js";
 import { connectOnHost, createMcpEndpoint, createMcpManager } from "../../packages/mcp-manager/dist/index.js";
-import { createServerSandboxes } from "../../packages/mcp-server/dist/agent-servers/server-sandboxes.js";
+import { createServerSandboxes } from "../../packages/mcp-manager/dist/connections/server-sandboxes.js";
 import { createDockerRunner } from "../../packages/runner-docker/dist/index.js";
 import { serveOnLoopback } from "../../packages/testkit/dist/serve-on-loopback.js";
 import { IMAGE, PROMPT, SANDBOX, withPlace } from "./lib/bench-place.mjs";

@@ -86,11 +86,23 @@ finished() {
   fi
 }
 
+# pause NAME: lets a background command rest until `resume NAME`. Neither does anything if it has ended, or never began.
+pause() { kill -STOP -- "-${begun[$1]:-}" 2>/dev/null || true; }
+
+resume() { kill -CONT -- "-${begun[$1]:-}" 2>/dev/null || true; }
+
+# abandon NAME: ends a background command.
+abandon() {
+  local pid=${begun[$1]}
+  kill -- "-$pid" 2>/dev/null || true
+  # One that rests would not notice.
+  kill -CONT -- "-$pid" 2>/dev/null || true
+  wait "$pid" || true
+  unset "begun[$1]"
+}
+
 # Ends the background commands before the folder that they work in is removed.
 stop_begun() {
-  local pid
-  for pid in "${begun[@]}"; do
-    kill -- "-$pid" 2>/dev/null || true
-    wait "$pid" || true
-  done
+  local name
+  for name in "${!begun[@]}"; do abandon "$name"; done
 }

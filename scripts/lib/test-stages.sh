@@ -37,7 +37,13 @@ run_main_stages() {
   if needs_compilers; then export BUDGIE_FORWARDER_TOOLS=installed; fi
   stage "Tests that start processes" $vitest run --project process
   stage "Tests on the engine beside another budgie, as $(id -un 2>/dev/null || id -u)" $beside_foreign $vitest run --project docker
-  if scripts/test-cluster built >/dev/null 2>&1; then stage "Tests of a Kubernetes node" $vitest run --project cluster; fi
+}
+
+# Does nothing where no cluster is built.
+run_cluster_stage() {
+  if ! scripts/test-cluster built >/dev/null 2>&1; then return; fi
+  scripts/kubernetes-image
+  stage "Tests of a Kubernetes node" $vitest run --project cluster
 }
 
 # A test compares the committed forwarder with a fresh build, which only these compilers reproduce byte for byte.
@@ -105,9 +111,12 @@ conclude() {
     headline "Failures of the last stage:"
     grep -aE -A 12 'FAIL|Error: |run-tests: ' "$work/stage" | tail -n 60 || true
   fi
+  local untested=''
+  if [ -e "$work/untested" ]; then untested=$(<"$work/untested"); fi
   finish
   if [ "$status" = 0 ]; then headline "All stages passed:"; else headline "FAILED after:"; fi
   printf '  %s\n' "${times[@]}"
+  if [ -n "$untested" ]; then headline "$untested"; fi
   exit "$status"
 }
 

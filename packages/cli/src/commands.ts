@@ -14,6 +14,7 @@ import { exportSession } from "./commands/sessions/export-session.ts";
 import { runGc } from "./commands/run-gc.ts";
 import { addExamples } from "./commands/examples.ts";
 import { addHelpCommands } from "./commands/help-commands.ts";
+import { createImageActions } from "./commands/image/image-actions.ts";
 import { addImageCommands } from "./commands/image/image-commands.ts";
 import { addInstallCommands } from "./commands/install/install-commands.ts";
 import { listRuns } from "./commands/runs/list-runs.ts";
@@ -83,28 +84,16 @@ export function addCommands(program: Command, context: CommandContext): Command 
   // These commands are about sandboxes, with or without --sandbox.
   const sandboxed = (): Config => loadUserConfig({ ...readServerValues(program, host.env), sandbox: true }, host);
   addBuildImage(program, (options) => runBuildImage({ ...options, caFile: sandboxed().caFile }, host).then(finish));
-  addImageCommands(program, {
-    async show(directory, json) {
-      const { showImage } = await import("./commands/image/show-image.ts");
-      finish(showImage(config(), directory, { json, host }));
-    },
-    async allow(directory) {
-      const { allowImage } = await import("./commands/image/allow-image.ts");
-      finish(await allowImage(config(), directory, host));
-    },
-    async deny(directory) {
-      const { denyImage } = await import("./commands/image/deny-image.ts");
-      finish(denyImage(config(), directory, host));
-    },
-    async build(directory) {
-      const { buildImage } = await import("./commands/image/build-image.ts");
-      finish(await buildImage(sandboxed(), directory, host));
-    },
-  });
+  addImageCommands(program, createImageActions({ config, finish, host, sandboxed }));
   addDoctor(program, async (options) => {
+    const present = config();
+    if (present.cluster !== undefined) {
+      const { runClusterDoctor } = await import("./commands/cluster/run-cluster-doctor.ts");
+      return finish(await runClusterDoctor({ ...present, cluster: present.cluster }, options, host));
+    }
     const { runDoctor } = await import("./commands/doctor/run-doctor.ts");
     const { egress } = sandboxed().policies.ceiling;
-    finish(await runDoctor(config(), { ...options, egress }, host));
+    finish(await runDoctor(present, { ...options, egress }, host));
   });
 
   program.commandsGroup("Agents:");

@@ -18,7 +18,7 @@ import {
   listSqliteFindings,
   withoutRepeats,
   type Finding,
-} from "./commands/doctor/finding.ts";
+} from "./commands/findings/finding.ts";
 import { inspectCertificates } from "./commands/doctor/inspect-egress.ts";
 import { inspectMachine } from "./commands/doctor/inspect-machine.ts";
 import { listSandboxFindings } from "./commands/doctor/list-sandbox-findings.ts";

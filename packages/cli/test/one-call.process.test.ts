@@ -10,7 +10,7 @@ import { traceCall, type Trace } from "./helpers/trace-call.ts";
 const MOST_OTHER_FRAMES = 12;
 
 // The steps that the server adds to the list.
-const OF_SERVER = ["live/live-runs.ts", "mcp/long-calls/answer-in-time.ts", "agent-servers/serve-mcp-servers.ts"];
+const OF_SERVER = ["live/live-runs.ts", "mcp/long-calls/answer-in-time.ts", "serving/serve-mcp-servers.ts"];
 
 describe("a sandboxed call that begins a session, up to the start of its container", () => {
   let first: Trace;

@@ -26,7 +26,7 @@ export {
 } from "./errors.ts";
 export { OPTION_NAMES, formatOption, withOptionNames, type OptionName } from "./option-name.ts";
 export { createOwner, type Owner } from "./owners/owner.ts";
-export { ensureMountedFile } from "./runner/ensure-mounted-file.ts";
+export { ensureMountedFile } from "./text/replace-file.ts";
 export { findReasonToKeep, type GcSubject } from "./runner/find-reason-to-keep.ts";
 export { isHomePath } from "./runner/is-home-path.ts";
 export type {

@@ -1,14 +1,6 @@
 // The public surface of @budgie/mcp-server: every export is named here, and becomes API.
 export { buildRemoteAgent } from "./agents/build-remote-agent.ts";
 export {
-  isUnverified,
-  listAllowedHosts,
-  listHosts,
-  listSectionHosts,
-  withoutKirosNeed,
-  type HostWishes,
-} from "./config/list-allowed-hosts.ts";
-export {
   findConfigFolder,
   findExistingFile,
   refuseMissing,
@@ -29,7 +21,7 @@ export {
   pickSandboxSecrets,
   findUpstreamProxy,
 } from "./config/check-sandbox-options.ts";
-export { DEFAULT_MODEL, type ServerConfig } from "./config/server-config.ts";
+export { DEFAULT_MODEL, type ClusterSection, type ServerConfig } from "./config/server-config.ts";
 export type { NamingOptions, SoftDeadline, ToolMode } from "./config/naming-options.ts";
 export { withFlags } from "./config/with-flags.ts";
 export { EXIT, chooseExitCode } from "./process/choose-exit-code.ts";

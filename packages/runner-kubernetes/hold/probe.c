@@ -1,7 +1,8 @@
 /*
  * hold probe WORD...: a word is tcp:ADDRESS:PORT or udp:ADDRESS:PORT, an address of IPv6 in brackets, or `end` for the
  * container's termination file. It tries all at once for a second, and prints a line for each: the word, and
- * connected (for UDP: it answered), refused, denied (by the jail), unreachable or timeout; writable, denied or missing.
+ * connected (for UDP: it answered), refused (by the address itself), denied (by the jail), unreachable (also: refused on
+ * the way there) or timeout; writable, denied or missing.
  */
 
 enum { MOST_PROBES = 64, PROBE_SECONDS = 1 };
@@ -80,6 +81,36 @@ static union address read_address(const char *text) {
   return it;
 }
 
+/* Has the kernel keep what routers say of a connection, beside its error. */
+static void keep_errors(int file, const union address *to) {
+  int yes = 1;
+  if (to->family == AF_INET) CALL5(setsockopt, file, IPPROTO_IP, IP_RECVERR, &yes, sizeof yes);
+  else CALL5(setsockopt, file, IPPROTO_IPV6, IPV6_RECVERR, &yes, sizeof yes);
+}
+
+/* Tells whether somebody else than the address said that it does not connect, as an enforcer of policies may. */
+static int was_stopped(int file, const char *word) {
+  union address to = read_address(word + 4), *from;
+  struct {
+    struct cmsghdr header;
+    struct sock_extended_err error;
+    union address from;
+  } control;
+  unsigned char payload[512];
+  struct iovec piece = {payload, sizeof payload};
+  struct msghdr message = {
+      .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  if (CALL3(recvmsg, file, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return 0;
+  if (message.msg_controllen < sizeof control.header + sizeof control.error + sizeof control.from.four) return 0;
+  if (control.error.ee_origin != SO_EE_ORIGIN_ICMP && control.error.ee_origin != SO_EE_ORIGIN_ICMP6) return 0;
+  from = &control.from;
+  if (from->family != to.family) return 0;
+  if (to.family == AF_INET) return from->four.sin_addr.s_addr != to.four.sin_addr.s_addr;
+  for (unsigned i = 0; i < sizeof to.six.sin6_addr; i++)
+    if (from->six.sin6_addr.s6_addr[i] != to.six.sin6_addr.s6_addr[i]) return 1;
+  return 0;
+}
+
 /* Begins to connect. Returns the file to wait for, or -1 with the result. */
 static int try_address(const char *word, const char **result) {
   int is_udp = starts_with(word, "udp:");
@@ -87,6 +118,7 @@ static int try_address(const char *word, const char **result) {
   union address to = read_address(word + 4);
   int type = (is_udp ? SOCK_DGRAM : SOCK_STREAM) | SOCK_NONBLOCK | SOCK_CLOEXEC;
   long file = CALL3(socket, to.family, type, 0), failed = file;
+  if (file >= 0) keep_errors(file, &to);
   if (file >= 0) failed = CALL3(connect, file, &to, size_of(&to));
   if (failed == 0 && is_udp) failed = CALL6(sendto, file, question, sizeof question, MSG_NOSIGNAL, 0, 0);
   if (failed >= 0 && is_udp) return file;
@@ -131,6 +163,7 @@ __attribute__((noreturn)) static void probe(int count, const char *const *words)
     for (int i = 0; i < count; i++) {
       if (waits[i].fd < 0 || waits[i].revents == 0) continue;
       results[i] = read_result(waits[i].fd, starts_with(words[i], "udp:"));
+      if (is_same(results[i], "refused") && was_stopped(waits[i].fd, words[i])) results[i] = "unreachable";
       waits[i].fd = -1;
       left--;
     }

@@ -18,8 +18,8 @@ export type KubernetesRunnerOptions = Pick<ClusterOptions, "context" | "kubeconf
   readonly login?: Login | undefined;
   /** A RuntimeClass of the cluster; default its own */
   readonly runtimeClass?: string | undefined;
-  /** Walls around the network of agents that the cluster may lack; default none */
-  readonly acceptWeaker?: readonly Wall[] | undefined;
+  /** Walls around the network of agents that the cluster may lack, and `own-node` for ports of its node that the jail leaves open; default none */
+  readonly acceptWeaker?: readonly (Wall | "own-node")[] | undefined;
   /** Ports of a Pod, below the machine's ephemeral ones, to which its processes may connect; default none */
   readonly ports?: readonly number[] | undefined;
   /** Time for which a session waits for a place on the cluster; default 10 minutes */

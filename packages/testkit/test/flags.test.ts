@@ -6,6 +6,7 @@ const LIBRARIES = ["core", "egress", "protocols", "store", "sandbox", "runner-lo
 
 // Flags of programs that a library starts, or tells the user to start
 const OF_PROGRAMS = {
+  "core/src/git/add-commit-trailer.ts": ["--git-path", "--if-exists", "--in-place", "--no-divider", "--trailer"],
   "protocols/src/kiro/help/inspect-kiro.ts": ["--help", "--version"],
   "protocols/src/kiro/help/parse-kiro-help.ts": ["--agent-engine", "--v"],
   "protocols/src/kiro/build-kiro-command.ts": [

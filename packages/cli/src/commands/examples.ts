@@ -11,6 +11,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "image allow": "image allow ~/code/shop",
   "image deny": "image deny ~/code/shop",
   "image build": "image build ~/code/shop",
+  "image push": "image push registry.example.com/team/budgie",
   doctor: "doctor --prove",
   serve: "serve --sandbox --allow-preset npm",
   agents: "agents",

@@ -2,9 +2,10 @@ import { BudgieError, createOwner, type GcItem, type GcPolicy, type GcReport, ty
 import { parseDuration, escapeForTerminal } from "@budgie/core/text";
 import type { CollectReport } from "@budgie/runner-docker";
 import { createSessionRegister } from "@budgie/store";
+import { askCluster } from "../cluster/ask-cluster.ts";
 import type { Config } from "../config/config.ts";
 import { withFlags, type Host } from "@budgie/mcp-server";
-import { forgetRemoved } from "@budgie/mcp-server/commands";
+import { forgetRemoved } from "@budgie/core/garbage";
 import { readImageApprovals } from "@budgie/sandbox/images";
 import { stringifySafely } from "../terminal/stringify-safely.ts";
 
@@ -20,8 +21,8 @@ export type GcOptions = {
 };
 
 /**
- * Runs `budgie gc`: removes what dead owners left, and old resources of unreachable owners, on the engine and in local
- * folders. Resolves to 1 if something could not be removed.
+ * Runs `budgie gc`: removes what dead owners left, and old resources of unreachable owners, on the engine, in local
+ * folders, and on the cluster if the options name one. Resolves to 1 if something could not be removed.
  */
 export async function runGc(config: Config, options: GcOptions, host: Host): Promise<number> {
   const { dryRun, force, legacy } = options;
@@ -31,7 +32,11 @@ export async function runGc(config: Config, options: GcOptions, host: Host): Pro
   const policy: GcPolicy = { dryRun, force, olderThanMs, sessions: (id) => register.find(id) };
   const owner = createOwner({ stateDir });
   const onEngine = await collectContainers(config, { owner, policy, legacy }, host);
-  const reports = [onEngine, await collectFolders(config, { owner, policy }, host)];
+  const reports = [
+    onEngine,
+    await collectFolders(config, { owner, policy }, host),
+    ...(await collectPods(config, { owner, policy }, host)),
+  ];
   const report = {
     removed: reports.flatMap(({ removed }) => removed),
     kept: reports.flatMap(({ kept }) => kept).map(withFlagsInReason),
@@ -63,7 +68,8 @@ async function collectContainers(
   } catch (error) {
     // Local folders can be cleaned up without an engine.
     if (!(error instanceof BudgieError) || error.code !== "RUNNER_UNAVAILABLE") throw error;
-    report(`No container engine is reachable, so only local session folders were looked at. ${error.message}`);
+    const places = config.cluster === undefined ? "only local session folders were" : "containers were not";
+    report(`No container engine is reachable, so ${places} looked at. ${error.message}`);
     return { removed: [], kept: [], failed: [], legacy: [] };
   }
 }
@@ -72,6 +78,14 @@ async function collectFolders(config: Config, { owner, policy }: Collecting, hos
   const { createLocalRunner } = await import("@budgie/runner-local");
   const { sessionsDir, stateDir } = config;
   return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv: host.env }).collectGarbage(policy);
+}
+
+/** Removes Pods and leases, if the options ask for a cluster. */
+async function collectPods(config: Config, collecting: Collecting, host: Host): Promise<readonly GcReport[]> {
+  if (config.cluster === undefined) return [];
+  const { collectGarbage } = await import("@budgie/runner-kubernetes/lease");
+  const report = await askCluster(config, (cluster) => collectGarbage(cluster, collecting), host);
+  return report === undefined ? [] : [report];
 }
 
 function reportText({ failed, kept, legacy, removed }: CollectReport, dryRun: boolean): string {

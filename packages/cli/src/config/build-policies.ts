@@ -1,8 +1,9 @@
 import { BudgieError } from "@budgie/core";
 import { narrowPolicy, listSandboxOnly, type Loosening, type Policy, type Tightening } from "@budgie/core/policy";
 import { formatDuration } from "@budgie/core/text";
+import { listHosts, listSectionHosts, withoutKirosNeed } from "@budgie/egress/allow-list";
+import type { Policies } from "@budgie/mcp-server";
 import type { AgentSection } from "./config-file.ts";
-import { listHosts, listSectionHosts, withoutKirosNeed, type Policies } from "@budgie/mcp-server";
 import { needsSandbox } from "./parse-egress-ceiling.ts";
 
 export type PolicyOptions = {

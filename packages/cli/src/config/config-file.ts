@@ -4,6 +4,7 @@ import { BudgieError, type Agent, type EgressMode } from "@budgie/core";
 import type { BudgetSection, BudgetSections } from "@budgie/core/budget";
 import type { Limits, Tightening } from "@budgie/core/policy";
 import { parseJson, parseTimeout, readPlainFile } from "@budgie/core/text";
+import type { HostWishes } from "@budgie/egress/allow-list";
 import { FILE_OPTIONS, buildConfigFileSchema, type agentSection, type McpSection } from "./build-config-file-schema.ts";
 import { isPathOption, type ConfigKey } from "../options/config-schema.ts";
 import type { KagentSection } from "./kagent-section.ts";
@@ -13,7 +14,6 @@ import {
   resolvePath,
   toBinary,
   type AgentNeeds,
-  type HostWishes,
   type Variables,
   type WorkspaceSettings,
 } from "@budgie/mcp-server";

@@ -2,8 +2,10 @@ import { join } from "node:path";
 import type { z } from "zod";
 import { BudgieError, type Agent } from "@budgie/core";
 import { parseBudgets } from "@budgie/core/budget";
+import type { WorkspaceAccess } from "@budgie/core/policy";
 import { parseTimeout } from "@budgie/core/text";
 import type { LimitWishes } from "@budgie/core/turn";
+import { readRunner, type OfRunner, type RunnerKey } from "../cluster/read-runner.ts";
 import { loadConfigFile, type ConfigFile } from "./config-file.ts";
 import { configSchema, type ConfigKey } from "../options/config-schema.ts";
 import { needsSandbox, parseEgressCeiling } from "./parse-egress-ceiling.ts";
@@ -40,9 +42,11 @@ export type Config = Omit<
   | "maxQueued"
   | "maxTurnsPerMinute"
   | "workspace"
-  | TimeKey
   | FilledIn
+  | RunnerKey
+  | TimeKey
 > &
+  OfRunner &
   Settings &
   Times &
   Readonly<Record<FilledIn, string>> & {
@@ -82,9 +86,15 @@ export function parseSource(source: Source, host: Host): Config {
   if (!parsed.success) throw configError(parsed.error, given);
   const { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, workspace, ...rest } = parsed.data;
   const { heartbeat, keepChanges, keepRuns, maxRunsBytes, sessionTtl, ...others } = rest;
-  const { env, softDeadline, sweepEvery, warmIdle, ...options } = others;
+  const { env, softDeadline, sweepEvery, warmIdle, ...more } = others;
+  const { kubernetesContext, kubernetesNamespace, kubernetesPorts, kubernetesSidecarImage, ...most } = more;
+  const { acceptWeaker, kubernetesWait, runner, ...plain } = most;
+  const cluster = { kubernetesContext, kubernetesNamespace, kubernetesPorts, kubernetesSidecarImage, kubernetesWait };
+  const kubeconfig = plain.kubeconfig === undefined ? undefined : resolvePath(plain.kubeconfig, host);
+  const asked = { ...plain, ...cluster, acceptWeaker, kubeconfig, runner };
+  const options = { ...plain, kubeconfig, ...readRunner(asked, source) };
   const times = { heartbeat, keepChanges, keepRuns, maxRunsBytes, sessionTtl, softDeadline, sweepEvery, warmIdle };
-  const access = { workspace: chooseWorkspace({ sandbox: options.sandbox, workspace }, source, host) };
+  const access = { workspace: chooseWorkspace({ ...options, workspace }, source, host) };
   const limits = { agentTimeout, allowHost, allowPreset, egress, maxConcurrent, maxQueued, ...access };
   const promptsDir = resolvePath(options.promptsDir, host);
   const findFile = (key: "caFile" | "contextSummaryPrompt" | "systemPrompt"): string | undefined =>
@@ -118,6 +128,8 @@ type Source = {
   readonly content: ConfigFile;
   /** The values of the options, the file's included */
   readonly given: Values;
+  /** True if the value of an option is the file's */
+  readonly isInFile: (key: ConfigKey) => boolean;
   /** Returns the name of an option for messages, which depends on its source. */
   readonly toName: (key: ConfigKey) => string;
 };
@@ -138,7 +150,7 @@ export function toSource(
   const given = { ...defaults, ...content.options, ...values };
   const isInFile = (key: ConfigKey): boolean => values[key] === undefined && key in content.options;
   const toName = (key: ConfigKey): string => (isInFile(key) ? `"${key}" in "${file}"` : formatOptionName(key));
-  return { file, content, given, toName };
+  return { file, content, given, isInFile, toName };
 }
 
 /** Returns the variables of all agents: those that options name, or else those of the file. */
@@ -173,10 +185,13 @@ function chooseProtocol(
   );
 }
 
-type Wish = Pick<z.infer<typeof configSchema>, "sandbox" | "workspace">;
+type Wish = Pick<OfRunner, "cluster" | "sandbox"> & Pick<z.infer<typeof configSchema>, "workspace">;
 
-/** Returns the access to directories: unless the user chose one, agents on an engine elsewhere work on copies. */
-function chooseWorkspace({ sandbox, workspace }: Wish, { given }: Source, { env, home }: Host): Wish["workspace"] {
+/** Returns the access to directories: on a cluster agents work on copies, and unless the user chose another, on an engine elsewhere. */
+function chooseWorkspace(wish: Wish, { given }: Source, { env, home }: Host): WorkspaceAccess {
+  const { cluster, sandbox, workspace } = wish;
+  if (cluster !== undefined && workspace === "ro") return "ro-copy";
+  if (cluster !== undefined && given.workspace === undefined) return "copy";
   return sandbox && given.workspace === undefined && isEngineElsewhere(env, home) ? "copy" : workspace;
 }
 
@@ -187,7 +202,9 @@ type Merged = Pick<
 
 /** Merges the hosts, roots and sections of the configuration file with the options, which take precedence. */
 function mergeAccess(
-  options: Omit<z.infer<typeof configSchema>, "env" | TimeKey>,
+  options: Omit<z.infer<typeof configSchema>, RunnerKey | TimeKey | "env" | "workspace"> & {
+    readonly workspace: WorkspaceAccess;
+  },
   { content, file, toName }: Source,
   host: Host,
 ): Merged {

@@ -1,6 +1,6 @@
 import { BudgieError, type EgressPolicy } from "@budgie/core";
+import { listAllowedHosts } from "@budgie/egress/allow-list";
 import type { EgressWishes } from "./config-file.ts";
-import { listAllowedHosts } from "@budgie/mcp-server";
 
 export type EgressCeilingOptions = {
   readonly options: EgressWishes;

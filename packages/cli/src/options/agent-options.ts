@@ -22,6 +22,7 @@ export const agentOptions = {
     systemPrompt: option(PATH.optional(), {
       help: "appended to every prompt; <prompts-dir>/_system.md by default",
       value: "<file>",
+      visibility: "file",
     }),
     contextSummaryPrompt: option(PATH.optional(), {
       help: "asks for a missing answer; <prompts-dir>/_context-summary.md by default",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { agentOptions } from "./agent-options.ts";
+import { clusterOptions } from "./cluster-options.ts";
 import { isolationOptions } from "./isolation-options.ts";
 import { factsOf, type OptionFacts } from "./option.ts";
 import { transportOptions } from "./transport-options.ts";
@@ -9,6 +10,7 @@ import { turnOptions } from "./turn-options.ts";
 export const configSchema = z.strictObject({
   ...agentOptions,
   ...isolationOptions,
+  ...clusterOptions,
   ...turnOptions,
   ...transportOptions,
 });

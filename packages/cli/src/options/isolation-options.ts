@@ -3,8 +3,10 @@ import { EGRESS_MODES } from "@budgie/core";
 import { WORKSPACE_MODES } from "@budgie/core/policy";
 import { PLAIN_NAME } from "@budgie/core/agents";
 import { group, option } from "./option.ts";
-import { PATH, SWITCH } from "./option-values.ts";
+import { CLUSTER_PROTECTIONS, ENGINE_PROTECTIONS, PATH, SWITCH } from "./option-values.ts";
 import { PRESET_NAMES } from "@budgie/egress/allow-list";
+
+const PROTECTIONS = [...ENGINE_PROTECTIONS, ...CLUSTER_PROTECTIONS] as const;
 
 /** The options of sandboxes and of their network. */
 export const isolationOptions = {
@@ -12,6 +14,10 @@ export const isolationOptions = {
     sandbox: option(SWITCH.default(false), {
       help: "run every agent in a container of its own",
       brief: "run every agent in a container of its own",
+    }),
+    runner: option(z.enum(["docker", "kubernetes"], '"docker" or "kubernetes"').optional(), {
+      help: "where sandboxes run: docker, as with --sandbox alone, or kubernetes; either is a sandbox",
+      value: "<runner>",
     }),
     sandboxImage: option(z.string().min(1, "the name of an image").default("budgie-sandbox:latest"), {
       help: "the image of the sandbox",
@@ -37,20 +43,17 @@ export const isolationOptions = {
         .regex(/^[\w.:/-]+$/, "the name of a runtime, such as runsc")
         .optional(),
       {
-        help: "the engine's runtime for sandboxes, such as runsc or kata; the engine's default if left out",
+        help: "the engine's runtime for sandboxes, such as runsc or kata, or the cluster's RuntimeClass; its default if left out",
         value: "<name>",
       },
     ),
-    acceptWeaker: option(
-      z.array(z.enum(["limits", "seccomp", "ulimits"], '"limits", "seccomp" or "ulimits"')).default([]),
-      {
-        help: "run agents though the engine lacks this: limits, seccomp or ulimits; repeatable",
-        value: "<protection>",
-        repeatable: "list",
-      },
-    ),
+    acceptWeaker: option(z.array(z.enum(PROTECTIONS, `one of ${PROTECTIONS.join(", ")}`)).default([]), {
+      help: "run agents though the engine lacks this: limits, seccomp or ulimits; or the cluster: policy, jail or own-node; repeatable",
+      value: "<protection>",
+      repeatable: "list",
+    }),
     workspace: option(z.enum(WORKSPACE_MODES, '"ro", "copy" or "rw"').default("rw"), {
-      help: "how agents in a sandbox get the directory that they work in: rw, ro, or copy, a copy of it, which is the default on an engine of another machine",
+      help: "how agents in a sandbox get the directory that they work in: rw, ro, or copy, a copy of it, which is the default on another machine",
       value: "<mode>",
     }),
     workspacePath: option(z.enum(["/workspace", "same"], '"/workspace" or "same"').default("/workspace"), {

@@ -2,7 +2,7 @@ import { isIPv6 } from "node:net";
 import { z } from "zod";
 import { BudgieError } from "@budgie/core";
 import { parseDuration, parseTimeout } from "@budgie/core/text";
-import type { NamingOptions, SoftDeadline, ToolMode } from "@budgie/mcp-server";
+import type { ClusterSection, NamingOptions, ServerConfig, SoftDeadline, ToolMode } from "@budgie/mcp-server";
 
 /** The schema of a path. */
 export const PATH = z.string().min(1, "a path");
@@ -21,6 +21,12 @@ export const PROTOCOL = z.enum(["cli", "acp"], '"cli" or "acp"').default("cli");
 
 /** The harness of Kiro. */
 export const KIRO_HARNESS = z.enum(["v2", "v3"], '"v2" or "v3"').default("v2");
+
+/** The protections that an engine may lack. */
+export const ENGINE_PROTECTIONS = ["limits", "seccomp", "ulimits"] as const satisfies ServerConfig["acceptWeaker"];
+
+/** The protections that a cluster may lack. */
+export const CLUSTER_PROTECTIONS = ["policy", "jail", "own-node"] as const satisfies ClusterSection["acceptWeaker"];
 
 /** The prefix of the tools' names. */
 export const TOOL_PREFIX = z

@@ -79,7 +79,7 @@ describe("parseConfig", () => {
     ],
     [
       { acceptWeaker: ["limits", "users"] },
-      'Expected --accept-weaker (or BUDGIE_ACCEPT_WEAKER) to be "limits", "seccomp" or "ulimits", got "users".',
+      'Expected --accept-weaker (or BUDGIE_ACCEPT_WEAKER) to be one of limits, seccomp, ulimits, policy, jail, own-node, got "users".',
     ],
     [
       { runtime: "run sc" },

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 import { createLogins, parseServers } from "@budgie/mcp-manager";
 import { startAuthorizationServer, startMockServer, toMockCommand, type MockTool } from "@budgie/testkit";
-import { toShellServer } from "../../../mcp-server/test/agent-servers/shell-server.ts";
+import { toShellServer } from "../../../mcp-manager/test/serving/shell-server.ts";
 import { allowAll } from "../helpers/allow-servers.ts";
 import type { Fault } from "./fault.ts";
 import { PATIENCE_MS, type FaultPlace } from "./helpers/fault-place.ts";

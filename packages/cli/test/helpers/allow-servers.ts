@@ -1,7 +1,8 @@
 import { PassThrough } from "node:stream";
 import { loadAgents, type Agent } from "@budgie/core";
 import type { Host } from "@budgie/mcp-server";
-import { findServersOf, storePins } from "@budgie/mcp-server/commands";
+import { findServersOf, storePins } from "@budgie/mcp-manager/agents";
+import { toServersConfig } from "@budgie/mcp-server/commands";
 import { runCli } from "../../src/run-cli.ts";
 import { parseConfig, type Config } from "../../src/config/config.ts";
 import { toSilentHost } from "./to-silent-host.ts";
@@ -32,7 +33,7 @@ export async function allowServers(
 
 /** Allows all servers of an agent that wait for it, without a terminal. */
 export function allowFound(agent: Agent, { config, host }: { readonly config: Config; readonly host: Host }): void {
-  const found = findServersOf([agent], { config, host });
+  const found = findServersOf([agent], toServersConfig(config, host));
   storePins(
     found.flatMap(({ use }) => ("pin" in use ? [use.pin] : [])),
     config,

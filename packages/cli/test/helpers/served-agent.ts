@@ -5,12 +5,9 @@ import { createSessionId, type Agent, type EgressMode, type TurnReport, type San
 import type { ByteBudget } from "@budgie/core/bounds";
 import { TurnEvents, type Protocol, type ProtocolTurn, type ProtocolAnswer } from "@budgie/core/protocol";
 import { createFakeRunner } from "@budgie/testkit";
-import {
-  closeShared,
-  type ServingStep,
-  type SharedServers,
-} from "../../../mcp-server/src/agent-servers/shared-servers.ts";
-import { serveMcpServers, withStep } from "@budgie/mcp-server/commands";
+import { serveMcpServers, withStep } from "@budgie/mcp-manager/serving";
+import { toServersConfig } from "@budgie/mcp-server/commands";
+import { closeShared, type ServingStep, type SharedServers } from "../../../mcp-manager/src/serving/shared-servers.ts";
 import { parseConfig } from "../../src/config/config.ts";
 import { allowFound } from "./allow-servers.ts";
 import { toSilentHost } from "./to-silent-host.ts";
@@ -50,7 +47,7 @@ export async function setUp({
     return protocol();
   };
   const { mode } = config.policies.ceiling.egress;
-  const step = serveMcpServers({ config, host, runner, instance: "test", shared, allPending });
+  const step = serveMcpServers({ config: toServersConfig(config, host), runner, instance: "test", shared, allPending });
   /** Runs a turn of an agent whose file names servers, in one of two sessions. Returns the answer and the file that the agent saw. */
   async function turn(mcpServers: object, number: 0 | 1 = 0, egress?: EgressMode) {
     const includeMcpJson = Object.keys(mcpServers).length > 0;

@@ -13,7 +13,7 @@ describe("the table of options", () => {
 
   it("has the values of an option that takes a fixed set of them", () => {
     expect(listChoices("egress")).toContain("allowlist");
-    expect(listChoices("acceptWeaker")).toEqual(["limits", "seccomp", "ulimits"]);
+    expect(listChoices("acceptWeaker")).toEqual(["limits", "seccomp", "ulimits", "policy", "jail", "own-node"]);
     expect(listChoices("agentsDir")).toEqual([]);
   });
 

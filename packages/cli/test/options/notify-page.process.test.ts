@@ -2,9 +2,10 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { createBell } from "../../../mcp-server/src/bell/create-bell.ts";
-import { formatBellFacts } from "../../../mcp-server/src/bell/format-bell-facts.ts";
-import { makeFacts } from "../../../mcp-server/test/bell/make-facts.ts";
+import { createBell } from "../../../core/src/bell/create-bell.ts";
+import { formatBellFacts } from "../../../core/src/bell/format-bell-facts.ts";
+import { makeFacts } from "../../../core/test/bell/make-facts.ts";
+import { startBell } from "../../../mcp-server/src/process/start-bell.ts";
 import { loadConfigFile } from "../../src/config/config-file.ts";
 
 const PAGE = readFileSync(new URL("../../../../docs/notify.md", import.meta.url), "utf8");
@@ -30,8 +31,14 @@ async function ring(heading: string, program: string, outcome = "TIMED_OUT") {
   const { notify = [] } = loadConfigFile(join(home, "budgie.json"), home);
   const reports: string[] = [];
   const env = { PATH: `${join(home, "stubs")}:/usr/bin:/bin` };
-  const host = { env, home, report: (line: string) => void reports.push(line) };
-  const bell = createBell({ command: notify, host, trust: { findDirectory: () => undefined }, graceMs: 20_000 });
+  const bell = createBell({
+    command: notify,
+    host: { env, home },
+    report: (line) => void reports.push(line),
+    trust: { findDirectory: () => undefined },
+    graceMs: 20_000,
+    start: startBell,
+  });
 
   const warnings = [`"summary":"forged", "outcome":"answered",`];
   const facts = formatBellFacts(makeFacts({ outcome, agent: `coder "$(id)" \`id\``, warnings }));

@@ -8,10 +8,10 @@ export { splitHidden, type Cover, type CoverEntry, type Hidden, type HiddenPaths
 export { isWithin } from "./is-within.ts";
 export {
   isTooDeep,
+  findNesting,
   NESTING_FILE,
   NESTING_VARIABLES,
   nestingVariables,
-  OUTERMOST,
   ROOT_SESSION_VARIABLE,
   type Nesting,
 } from "./nesting.ts";

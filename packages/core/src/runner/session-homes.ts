@@ -25,6 +25,8 @@ export interface SessionHomes {
 export type ResourceUse = {
   /** The container's id; `undefined` without a sandbox */
   readonly container?: string | undefined;
+  /** The Pod's name; `undefined` unless it is on a cluster */
+  readonly pod?: string | undefined;
   /** The first process's id; `undefined` in a sandbox */
   readonly pid?: number | undefined;
   /** The processor time since the process's start; `undefined` if unknown */

@@ -17,6 +17,11 @@ describe("what a reader of a turn's path meets", () => {
     expect(found.length, found.join("\n")).toBeLessThanOrEqual(most);
   });
 
+  it("has a server that is thin", () => {
+    // What is no word of MCP lies in core, or beside what it talks to.
+    expect(counted.packages["mcp-server"]?.files).toBeLessThanOrEqual(110);
+  });
+
   it("is few functions that convert", () => {
     const converting = counted.functions.filter((name) => /^to[A-Z]/.test(name));
 

@@ -1,14 +1,16 @@
 import { BudgieError } from "@budgie/core";
+import { refuseOnCluster } from "./refuse-on-cluster.ts";
 import type { ServerConfig } from "./server-config.ts";
 import type { Host } from "../process/host.ts";
 
 /**
  * Checks the sandbox options. Throws `CONFIG_INVALID` for them without `--sandbox`. With it, throws for agents elsewhere without
- * `allowRemote`, and for root without `--allow-root`, since root may use every directory.
+ * `allowRemote`, for settings that a cluster cannot serve, and for root without `--allow-root`, since root may use every directory.
  */
 export function checkSandboxOptions(config: ServerConfig, { uid }: Pick<Host, "uid">): void {
   const { allowRoot, sandbox } = config;
   if (!sandbox) return refuseWithoutSandbox(config);
+  if (config.cluster !== undefined) refuseOnCluster({ ...config, cluster: config.cluster });
   const [remote] = findRefusedRemotes(config);
   if (remote !== undefined) throw new BudgieError("CONFIG_INVALID", remote);
   if (uid !== 0 || allowRoot.length > 0) return;

@@ -1,8 +1,8 @@
 import { openFileTrust, type FileTrust } from "@budgie/core/policy";
+import { toShellCommand } from "@budgie/core/text";
 import type { ServerConfig } from "./server-config.ts";
 import { stateDirOption } from "./host-paths.ts";
 import type { Host } from "../process/host.ts";
-import { toShellCommand } from "../process/to-shell-command.ts";
 
 /** Opens what the state directory remembers of the directories that agents could write. */
 export function openUserFileTrust(

@@ -1,9 +1,10 @@
-import type { Agent, EgressMode } from "@budgie/core";
+import type { Agent } from "@budgie/core";
 import type { AgentFolders, RemoteAgent } from "@budgie/core/agents";
 import type { CopyWishes } from "@budgie/copies/selection";
 import type { RetryMode, TextLimits, LimitWishes, RateLimits } from "@budgie/core/turn";
-import type { PresetName } from "@budgie/egress/allow-list";
+import type { ServersConfig } from "@budgie/mcp-manager/agents";
 import type { Credentials, DockerRunnerOptions } from "@budgie/runner-docker";
+import type { KubernetesRunnerOptions } from "@budgie/runner-kubernetes";
 import type { Retention } from "@budgie/store";
 import type { Settings } from "./settings.ts";
 import type { NamingOptions, SoftDeadline } from "./naming-options.ts";
@@ -15,6 +16,7 @@ export const DEFAULT_MODEL = "claude-sonnet-4.5";
 export type ServerConfig = NamingOptions &
   Settings &
   Pick<AgentFolders, "agentsDir" | "promptsDir"> &
+  Pick<ServersConfig, "allowMcp" | "mcp" | "mcpRegistry"> &
   TextLimits & {
     readonly systemPrompt: string;
     readonly contextSummaryPrompt: string;
@@ -37,6 +39,8 @@ export type ServerConfig = NamingOptions &
     readonly verbose: boolean;
 
     readonly sandbox: boolean;
+    /** The cluster of the sandboxes; `undefined` for the container engine, and without a sandbox */
+    readonly cluster?: ClusterSection | undefined;
     readonly sandboxImage: string;
     /** The tools that the sandbox's image names, once a runner knows it */
     readonly imageTools?: readonly string[] | undefined;
@@ -63,12 +67,6 @@ export type ServerConfig = NamingOptions &
     /** Empty allows every directory */
     readonly allowRoot: readonly string[];
 
-    /** The MCP servers that agents' sections allow, by agent and by name */
-    readonly mcp: ReadonlyMap<string, ReadonlyMap<string, McpSection>>;
-    /** The MCP servers that all agents may have */
-    readonly allowMcp: readonly string[];
-    /** The file of a registry of MCP servers */
-    readonly mcpRegistry: string | undefined;
     /** The program and arguments of the command that is told of turns; `undefined` if there is none */
     readonly notify: readonly string[] | undefined;
 
@@ -101,30 +99,17 @@ export type ServerConfig = NamingOptions &
     readonly httpTokenFile?: string | undefined;
   };
 
+/** The cluster on which sandboxes run. */
+export type ClusterSection = Pick<KubernetesRunnerOptions, "context" | "kubeconfig" | "namespace"> & {
+  /** The sandboxes' image, which only the user can name: a cluster has none by default; `undefined` if nobody did */
+  readonly image: string | undefined;
+  /** Budgie's own image; `undefined` if nobody named it */
+  readonly sidecarImage: string | undefined;
+  readonly acceptWeaker: NonNullable<KubernetesRunnerOptions["acceptWeaker"]>;
+  /** Ports of a sandbox to which its own programs may connect */
+  readonly ports: readonly number[];
+  readonly waitMs: number;
+};
+
 /** A kagent backend, whose agents are tools as they come and go. */
 export type KagentSection = Pick<RemoteAgent, "url" | "headers" | "allowRemote">;
-
-/** The limits of one MCP server, as an agent's section has them. */
-export type McpSection = McpServerLimits &
-  (
-    | ({ readonly run?: "sandbox" | undefined; readonly image?: string | undefined } & McpServerHosts)
-    | { readonly run: "host" }
-  );
-
-type McpServerLimits = {
-  /** The tools that may be called; all by default */
-  readonly tools?: readonly string[] | undefined;
-  /** Names of variables that its entry may use */
-  readonly env: readonly string[];
-  /** True if all sessions use one instance */
-  readonly shared?: boolean | undefined;
-  /** The hash of the approved tools */
-  readonly toolsHash?: string | undefined;
-  readonly refuseOtherTools?: boolean | undefined;
-};
-
-type McpServerHosts = {
-  readonly egress?: EgressMode | undefined;
-  readonly allowHost?: readonly string[] | undefined;
-  readonly allowPreset?: readonly PresetName[] | undefined;
-};

@@ -26,4 +26,5 @@ const FLAGS: Readonly<Record<OptionName, string>> = {
   stateDir: "--state-dir",
   timeoutMs: "--agent-timeout",
   trustAllTools: "--trust-all-tools",
+  waitMs: '"kubernetesWait" of --config',
 };

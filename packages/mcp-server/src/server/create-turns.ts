@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRunTurn, type Owner, type Runner, type RunTurn } from "@budgie/core";
+import { createBell, ringBell, type Bell } from "@budgie/core/bell";
 import { isKiros } from "@budgie/core/agents";
 import type { ScopedBudget } from "@budgie/core/budget";
-import { createByteBudget } from "@budgie/core/bounds";
-import type { FileTrust, Nesting } from "@budgie/core/policy";
+import { createSweeper, type Sweeper } from "@budgie/core/garbage";
+import { addCommitTrailer, readGitIdentity } from "@budgie/core/git";
+import { createLiveRuns } from "@budgie/core/live";
+import { findNesting, type FileTrust, type Nesting } from "@budgie/core/policy";
 import { createOutputFiles, type Protocol } from "@budgie/core/protocol";
 import { createSessionStore, type RegisterEntry, type SessionStore } from "@budgie/core/sessions";
 import { escapeForTerminal } from "@budgie/core/text";
 import { createLeftWatch, formatLeft, fillLimits, type TextLimits, type TurnDependencies } from "@budgie/core/turn";
+import { createAgentServers } from "@budgie/mcp-manager/serving";
 import { createFindKiroFlags } from "@budgie/protocols/kiro";
 import {
   createBudgetLedger,
@@ -16,9 +20,6 @@ import {
   type RunLogFile,
   type RegisterFile,
 } from "@budgie/store";
-import { removeCopies } from "../agent-servers/write-shown-file.ts";
-import { closeShared, MOST_PENDING_BYTES, type SharedServers } from "../agent-servers/shared-servers.ts";
-import { serveMcpServers } from "../agent-servers/serve-mcp-servers.ts";
 import { openUserFileTrust } from "../config/open-user-file-trust.ts";
 import { createAgentCatalog, catalogOptions, type AgentCatalog } from "../agents/agent-catalog.ts";
 import { createProtocols } from "../agents/create-protocols.ts";
@@ -28,20 +29,15 @@ import { loadTools } from "../agents/load-tools.ts";
 import { refuseGuardedMounts } from "../config/refuse-guarded-mounts.ts";
 import { findPolicy, findProvided, findWorkspace, listBudgets } from "../config/settings.ts";
 import type { ServerConfig } from "../config/server-config.ts";
-import { addCommitTrailer } from "../process/add-commit-trailer.ts";
-import { readGitIdentity } from "../process/read-git-identity.ts";
-import { createBell, type Bell } from "../bell/create-bell.ts";
-import { ringBell } from "../bell/ring-bell.ts";
-import { createSweeper, type Sweeper } from "../garbage/sweeper.ts";
-import { toSweeps } from "../garbage/to-sweeps.ts";
+import { toServersConfig } from "../config/to-servers-config.ts";
+import { startBell } from "../process/start-bell.ts";
 import { findImageTools } from "../config/find-image-tools.ts";
 import { provideImage } from "../config/provide-image.ts";
-import { createLiveRuns } from "../live/live-runs.ts";
 import type { Host } from "../process/host.ts";
 import { createChangeSetsOpener, type ChangeSetsOpener } from "./change-sets-opener.ts";
-import { findNesting } from "./find-nesting.ts";
 import { openCopies } from "./open-copies.ts";
 import { loadWorkspaceRules } from "./load-workspace-rules.ts";
+import { listSweeps } from "./list-sweeps.ts";
 
 /** The parts that run turns, for a server and for `budgie run`. */
 export type Turns = {
@@ -107,9 +103,11 @@ export async function createTurns(options: Options): Promise<Turns> {
   const { a2a, ...protocols } = createProtocols(config, host, { findFlags, outputFiles });
   const trust = openUserFileTrust(config, host);
   const bell = findBell(options, nesting, trust);
-  const shared: SharedServers = new Map();
-  const allPending = createByteBudget(MOST_PENDING_BYTES);
-  const places = { config, host, runner, shared, allPending, instance: owner.record.instance };
+  const servers = createAgentServers({
+    config: toServersConfig(config, host),
+    runner,
+    instance: owner.record.instance,
+  });
   const leftWatch = createLeftWatch((changes) => {
     host.report(escapeForTerminal(`${changes.directory}: ${formatLeft(changes)}`));
   });
@@ -131,7 +129,7 @@ export async function createTurns(options: Options): Promise<Turns> {
     },
     retry: config.retry,
     briefs: config.sandboxBriefing,
-    ...replaceAgents({ ...protocols, agentSteps: [serveMcpServers(places)] }, options.protocol),
+    ...replaceAgents({ ...protocols, agentSteps: [servers.step] }, options.protocol),
     ...(elsewhere === undefined ? {} : { remote: { runner: elsewhere, protocol: a2a } }),
     textLimits: pickTextLimits(config),
     protectExecutablePaths: config.protectExecutablePaths,
@@ -149,7 +147,7 @@ export async function createTurns(options: Options): Promise<Turns> {
     sessions,
   });
   const sweeper = createSweeper({
-    sweeps: toSweeps({
+    sweeps: listSweeps({
       sessions,
       runner,
       elsewhere,
@@ -180,8 +178,7 @@ export async function createTurns(options: Options): Promise<Turns> {
     await Promise.all([runner.close(), elsewhere?.close()]);
     // Its agents have ended now, and nobody else looks at what they left.
     await Promise.race([leftWatch.settled(), sleep(MOST_LOOKING_MS, undefined, { ref: false })]);
-    await closeShared(shared);
-    removeCopies(places);
+    await servers.close();
     await sessions.close();
     await changes.close();
     register.close();
@@ -214,7 +211,7 @@ export async function createTurns(options: Options): Promise<Turns> {
 /** Creates the bell that the user wants. A nested budgie's turn is part of one that has a bell, and a person needs none of their own commands. */
 function findBell({ config, host, protocol }: Options, nesting: Nesting, trust: FileTrust): Bell | undefined {
   if (config.notify === undefined || nesting.level > 0 || protocol !== undefined) return undefined;
-  return createBell({ command: config.notify, host, trust });
+  return createBell({ command: config.notify, host, report: host.report, start: startBell, trust });
 }
 
 type Talking = Pick<TurnDependencies, "acp" | "agentSteps" | "protocol">;

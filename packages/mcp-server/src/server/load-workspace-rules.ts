@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { BudgieError, type Runner } from "@budgie/core";
+import { findBellFiles } from "@budgie/core/bell";
 import { listGuardedPaths, type AllowedRoot, type UserPaths, type WorkspaceRules } from "@budgie/core/policy";
-import { findBellFiles } from "../bell/find-bell-files.ts";
 import type { ServerConfig } from "../config/server-config.ts";
 import { resolvePath, findKiroFolder } from "../config/host-paths.ts";
 import type { Host } from "../process/host.ts";

@@ -68,6 +68,17 @@ describe("the image of a turn", () => {
     expect(provide({ sandbox: false })).toEqual({ env: {} });
   });
 
+  it("is not the project's on a cluster, and the result says why", () => {
+    const { allow, provide, write } = setUp();
+    write(".budgie/Dockerfile", "FROM a\n");
+    allow(ID);
+
+    const { image, project } = provide({ cluster: {} as never });
+
+    expect(image).toBeUndefined();
+    expect(project).toMatchObject({ used: "default", reason: "is on this machine's engine, and not on the cluster" });
+  });
+
   it("that is required and not there fails the call, and names the way", () => {
     const { allow, directory, provide, write } = setUp();
     const workspaces = [{ directory, requireImage: true } as never];

@@ -39,8 +39,21 @@ describe("createRunner", () => {
     expect(imports).toMatch(/^loaded .*\/runner-local\//m);
     // Where the engine is decides what agents get by default, and takes no library.
     const ofSandbox =
-      /^loaded .*(?:runner-docker\/dist\/(?!is-engine-elsewhere|engine\/find-endpoints|ssh\/parse)|dockerode|better-sqlite3|egress-proxy)/m;
+      /^loaded .*(?:runner-docker\/dist\/(?!is-engine-elsewhere|engine\/find-endpoints|ssh\/parse)|runner-kubernetes|client-node|dockerode|better-sqlite3|egress-proxy)/m;
     expect(imports).not.toMatch(ofSandbox);
+  });
+
+  it("loads the runner of clusters with --runner kubernetes alone, and then no other", async () => {
+    await using user = await createBudgieUser();
+    const images = ["--sandbox-image", "registry.test/agents", "--kubernetes-sidecar-image", "registry.test/budgie"];
+    const argv = ["--runner", "kubernetes", "--allow-root", user.host.home, ...images];
+
+    const imports = await listImports(user, argv);
+
+    expect(imports).toMatch(/^loaded .*\/runner-kubernetes\//m);
+    const others =
+      /^loaded .*(?:runner-docker\/dist\/(?!is-engine-elsewhere|engine\/find-endpoints|ssh\/parse)|dockerode|runner-local)/m;
+    expect(imports).not.toMatch(others);
   });
 
   it("loads nothing of local mode with --sandbox", async () => {
@@ -49,7 +62,7 @@ describe("createRunner", () => {
     const imports = await listImports(user, ["--sandbox"]);
 
     expect(imports).toMatch(/^loaded .*\/runner-docker\//m);
-    expect(imports).not.toMatch(/^loaded .*(?:runner-local|execa)/m);
+    expect(imports).not.toMatch(/^loaded .*(?:runner-local|execa|runner-kubernetes|client-node)/m);
   });
 
   it("loads neither TLS nor the engine's library nor SQLite with --sandbox, which asks the engine three things", async () => {

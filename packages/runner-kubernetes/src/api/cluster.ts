@@ -12,7 +12,9 @@ export type Cluster = {
   /** Creates an object; with `isDryRun`, only asks if the cluster would take it */
   readonly create: (kind: Kind, manifest: Manifest, options?: CreateOptions) => Promise<Answer>;
   readonly get: (kind: Kind, name: string, limits?: Limits) => Promise<Answer>;
-  readonly list: (kind: Kind, selector: string, limits?: Limits) => Promise<readonly ClusterObject[]>;
+  readonly list: (kind: ListedKind, selector: string, limits?: Limits) => Promise<readonly ClusterObject[]>;
+  /** Tells if the cluster lets these credentials do that in the namespace */
+  readonly may: (right: Right, limits?: Limits) => Promise<boolean>;
   /** Applies a JSON merge patch. With `metadata.resourceVersion` in it, an object that changed meanwhile is a conflict */
   readonly patch: (kind: Kind, name: string, change: Manifest) => Promise<Answer>;
   /** Replaces an object, whose manifest has `metadata.name` and `metadata.resourceVersion` */
@@ -27,6 +29,12 @@ export type Cluster = {
 
 /** The kinds of objects that the runner makes. */
 export type Kind = "pods" | "leases";
+
+/** The kinds of objects that it lists: also those by which a cluster's owner restricts Pods. */
+export type ListedKind = Kind | "networkpolicies" | "resourcequotas";
+
+/** A verb on a resource, as Roles have them: `pods/exec` is a resource. */
+export type Right = { readonly group: string; readonly resource: string; readonly verb: string };
 
 /** An object to send. It may be secret, and no error shows it. */
 export type Manifest = Readonly<Record<string, unknown>>;

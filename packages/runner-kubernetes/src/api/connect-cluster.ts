@@ -1,9 +1,10 @@
 import type { Clock } from "../wire/index.ts";
-import type { Answer, Cluster, Kind, Limits } from "./cluster.ts";
+import type { Answer, Cluster, Kind, Limits, ListedKind } from "./cluster.ts";
 import { checkAnswer, judgeAnswer, unreadableError, type Asked } from "./judge-answer.ts";
 import { listObjects } from "./list-objects.ts";
 import { loadAccess, type Access, type ClusterOptions as AccessOptions } from "./load-access.ts";
 import { fieldsOf, parseBody, quote, textOf } from "./parse-object.ts";
+import { askRight } from "./ask-right.ts";
 import { removeObject } from "./remove-object.ts";
 import { requestCluster, type ClusterRequest } from "./request-cluster.ts";
 import { watchPods } from "./watch-pods.ts";
@@ -13,13 +14,18 @@ export type ClusterOptions = AccessOptions & {
   readonly clock?: Clock;
 };
 
-const GROUPS = { pods: "/api/v1", leases: "/apis/coordination.k8s.io/v1" } as const;
+const GROUPS = {
+  pods: "/api/v1",
+  leases: "/apis/coordination.k8s.io/v1",
+  networkpolicies: "/apis/networking.k8s.io/v1",
+  resourcequotas: "/api/v1",
+} as const;
 
 /** Connects to a cluster, without asking it anything. Refuses one whose certificate would not be checked. */
 export async function connectCluster({ clock, ...options }: ClusterOptions): Promise<Cluster> {
   const access = await loadAccess(options);
   const { context, namespace, server } = access;
-  const toPath = (kind: Kind, name?: string): string =>
+  const toPath = (kind: ListedKind, name?: string): string =>
     [
       GROUPS[kind],
       "namespaces",
@@ -40,11 +46,12 @@ export async function connectCluster({ clock, ...options }: ClusterOptions): Pro
     version: (limits) => readVersion(access, toAsked("get", "version"), limits),
     create: (kind, body, { isDryRun = false, ...limits } = {}) => {
       const query = isDryRun ? { dryRun: "All" } : {};
-      return ask(toAsked("create", kind), { method: "POST", path: toPath(kind), query, body }, limits);
+      return ask({ ...toAsked("create", kind), isDryRun }, { method: "POST", path: toPath(kind), query, body }, limits);
     },
     get,
     list: async (kind, selector, limits) =>
       (await listObjects(access, { path: toPath(kind), selector, asked: toAsked("list", kind) }, limits)).objects,
+    may: (right, limits) => askRight({ access, right, asked: toAsked("create", "selfsubjectaccessreviews") }, limits),
     patch: (kind, name, body) => ask(toAsked("patch", kind), { method: "PATCH", path: toPath(kind, name), body }),
     update: (kind, body) => {
       const path = toPath(kind, textOf(fieldsOf(body["metadata"])["name"]));

@@ -6,9 +6,11 @@ export type {
   CreateOptions,
   Kind,
   Limits,
+  ListedKind,
   Manifest,
   PodChange,
   PodWatch,
+  Right,
 } from "./cluster.ts";
 export { connectCluster, type ClusterOptions } from "./connect-cluster.ts";
 export { judgePod, type PodState } from "./judge-pod.ts";

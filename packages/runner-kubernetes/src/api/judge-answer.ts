@@ -1,14 +1,16 @@
 import { BudgieError } from "@budgie/core";
 import { fieldsOf, listOf, parseBody, parseObject, quote, textOf } from "./parse-object.ts";
-import type { Answer, Kind } from "./cluster.ts";
+import type { Answer, ListedKind } from "./cluster.ts";
 
 /** A request, as an error may name it. */
 export type Asked = {
   /** The verb as roles of the cluster have it */
   readonly verb: string;
-  readonly resource: Kind | "version";
+  readonly resource: ListedKind | "selfsubjectaccessreviews" | "version";
   readonly context: string;
   readonly namespace: string;
+  /** True if the answer is about an object that was not stored, and so has no version */
+  readonly isDryRun?: boolean | undefined;
 };
 
 /** An answer of the API server, read whole. */
@@ -18,11 +20,15 @@ export type RawAnswer = { readonly status: number; readonly body: Buffer };
 export function judgeAnswer({ body, status }: RawAnswer, asked: Asked): Answer {
   const fields = parseBody(body) ?? {};
   if (status >= 200 && status < 300) {
-    const object = parseObject(fields);
+    const object = parseObject(asked.isDryRun === true ? withVersion(fields) : fields);
     if (object === undefined) throw unreadableError(asked);
     return { outcome: "done", object };
   }
   return findOutcome(status, fields) ?? refuse({ status, fields }, asked);
+}
+
+function withVersion(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return { ...fields, metadata: { ...fieldsOf(fields["metadata"]), resourceVersion: "0" } };
 }
 
 /** Throws the error of an answer that is not a success. */
@@ -67,6 +73,12 @@ function loginError(asked: Asked): BudgieError {
   return configError(asked, "does not accept its credentials (401)", "Log in to the cluster again.");
 }
 
+const API_GROUPS: Partial<Record<Asked["resource"], string>> = {
+  leases: "coordination.k8s.io",
+  networkpolicies: "networking.k8s.io",
+  selfsubjectaccessreviews: "authorization.k8s.io",
+};
+
 function forbiddenError(message: string, asked: Asked): BudgieError {
   const { namespace, resource, verb } = asked;
   if (message.includes("violates PodSecurity")) {
@@ -75,14 +87,23 @@ function forbiddenError(message: string, asked: Asked): BudgieError {
     return configError(asked, `refused a Pod: it ${fields}`, "Check the namespace's Pod Security level.");
   }
   if (/ cannot [a-z]{1,20} resource /.test(message)) {
-    const advice = `Allow it in a Role: apiGroups ["${resource === "leases" ? "coordination.k8s.io" : ""}"], resources ["${resource}"], verbs ["${verb}"].`;
+    const advice = `Allow it in a Role: apiGroups ["${API_GROUPS[resource] ?? ""}"], resources ["${resource}"], verbs ["${verb}"].`;
     return configError(asked, `forbids "${verb}" of "${resource}" in the namespace "${namespace}"`, advice);
   }
   return configError(asked, `refused "${verb}" of "${resource}": ${quote(message)}`, "Ask who runs the cluster.");
 }
 
-/** Names fields only: the message has their values. */
+/** Names fields only, since the message has their values. An admission policy's own words have none. */
 function invalidError(fields: Refusal["fields"], asked: Asked): BudgieError {
+  const message = textOf(fields["message"]);
+  const policy = message.indexOf("ValidatingAdmissionPolicy '");
+  if (policy >= 0) {
+    return configError(
+      asked,
+      `refused "${asked.verb}" of "${asked.resource}": ${quote(message.slice(policy))}`,
+      "Meet it, or change it.",
+    );
+  }
   const causes = listOf(fieldsOf(fields["details"])["causes"]).slice(0, 5);
   const names = causes.map(({ field }) => quote(textOf(field))).filter((name) => name !== "");
   const which = names.length === 0 ? quote(textOf(fields["reason"])) || "no reason given" : names.join(", ");

@@ -1,7 +1,6 @@
-import { createReadStream, createWriteStream } from "node:fs";
-import { rm } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { open, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
 import { BudgieError } from "@budgie/core";
 import type { FilledEntry } from "@budgie/core/copies";
 import { isFile, type ArchiveEntry, type HomeArchive } from "@budgie/sandbox/home";
@@ -20,7 +19,10 @@ export function createPodHome(wire: () => Promise<Wire>, clock?: Clock): HomeArc
     if (filled.length === 0) return;
     const live = await wire();
     const sent = filled.map(({ entries: some, volume }) =>
-      sendEntries({ wire: live, clock, request: { purpose: "file", act: "write", volume } }, { entries: open(some) }),
+      sendEntries(
+        { wire: live, clock, request: { purpose: "file", act: "write", volume } },
+        { entries: openEach(some) },
+      ),
     );
     // When the caller gets an error, no other write is still running.
     const failed = (await Promise.allSettled(sent)).find((result) => result.status === "rejected");
@@ -67,18 +69,17 @@ export function createPodHome(wire: () => Promise<Wire>, clock?: Clock): HomeArc
 
 /** Saves a new file, and resolves to its length. Nothing is left of one that is none, or fails. */
 async function saveFile(reading: PodReading, to: string): Promise<PodFile<number>> {
-  let isMade = false;
+  await using saved = await open(to, "wx", 0o600);
   let isWhole = false;
   try {
     const file = await readPodFile(reading, async (content) => {
-      const written = createWriteStream(to, { mode: 0o600, flags: "wx" }).once("open", () => (isMade = true));
-      await pipeline(content, written);
-      return written.bytesWritten;
+      await writeFile(saved, content);
+      return (await saved.stat()).size;
     });
     isWhole = "content" in file;
     return file;
   } finally {
-    if (isMade && !isWhole) await rm(to, { force: true });
+    if (!isWhole) await rm(to, { force: true });
   }
 }
 
@@ -96,7 +97,7 @@ function toFilled(volume: (typeof VOLUMES)[number], entry: ArchiveEntry): readon
 }
 
 /** Opens the files of the host, each when it is sent. */
-async function* open(entries: readonly Unopened[]): AsyncGenerator<FilledEntry> {
+async function* openEach(entries: readonly Unopened[]): AsyncGenerator<FilledEntry> {
   for (const { content, entry } of entries)
     yield { entry, content: typeof content === "string" ? createReadStream(content) : content };
 }

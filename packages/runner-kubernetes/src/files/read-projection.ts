@@ -47,7 +47,7 @@ export async function readProjection(
     const here = isLinux ? descriptorPath(folder) : path;
     const names: string[] = [];
     for await (const { name } of await opendir(here)) {
-      if (names.length > room.files) throw tooMuchError(source.path);
+      if (names.length > MOST_FILES) throw tooMuchError(source.path);
       names.push(name);
     }
     for (const name of names.toSorted()) await readChild(`${here}/${name}`, `${at}/${name}`);

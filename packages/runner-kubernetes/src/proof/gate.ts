@@ -2,8 +2,10 @@ import { SANDBOX } from "@budgie/sandbox/profile";
 import type { Cluster } from "../api/index.ts";
 import { POD, type ProcessOrder } from "../requests/index.ts";
 import type { LivePod } from "../session/live-pod.ts";
-import type { Breach, Wall } from "./judge-walls.ts";
-import { findAddresses, listTargets, parseHostPort } from "./list-targets.ts";
+import { connectFromHere } from "./connect-from-here.ts";
+import type { Breach, Target, Wall } from "./judge-walls.ts";
+import { findAddresses, listTargets, parseHostPort, toWord, type HostPort } from "./list-targets.ts";
+import type { ProbeReport } from "./probe-report.ts";
 import { openError, proveWalls } from "./prove-walls.ts";
 import { parseScanReport } from "./scan-report.ts";
 
@@ -26,6 +28,8 @@ export type GateOptions = {
   readonly accepted: readonly Wall[];
   /** Ports to which agents may connect, besides the proxy's */
   readonly ports: readonly number[];
+  /** Tells if an address takes connections of budgie itself; default: by trying */
+  readonly reach?: ((place: HostPort) => Promise<boolean>) | undefined;
   /** Time between two rounds of attempts after a breach; default 1 s */
   readonly pauseMs?: number | undefined;
 };
@@ -37,7 +41,9 @@ const ALL_PORTS = [1, 65_535] as const;
 const LIMITS = { pids: 512, diskBytes: Number.MAX_SAFE_INTEGER };
 
 /** Creates the gate of a runner's Pods. */
-export function createGate({ server }: Pick<Cluster, "server">, { accepted, pauseMs, ports }: GateOptions): Gate {
+export function createGate({ server }: Pick<Cluster, "server">, options: GateOptions): Gate {
+  const { accepted, pauseMs, ports, reach = connectFromHere } = options;
+  const known = new Map<string, Promise<boolean>>();
   const toOrder = (argv: ProcessOrder["argv"], jail: "jailed" | "free"): ProcessOrder => ({
     argv,
     env: {},
@@ -49,14 +55,29 @@ export function createGate({ server }: Pick<Cluster, "server">, { accepted, paus
     limits: LIMITS,
   });
 
+  /** Resolves to attempts from a place that the policy leaves alone: budgie's own, made once. */
+  async function probeFromHere(api: readonly HostPort[]): Promise<ProbeReport> {
+    const report = new Map<string, "connected">();
+    for (const place of api) {
+      const word = toWord("tcp", place);
+      const reaching = known.get(word) ?? reach(place);
+      known.set(word, reaching);
+      if (await reaching) report.set(word, "connected");
+    }
+    return report;
+  }
+
   async function prove(pod: ProvenPod, run: RunInPod): Promise<readonly Breach[]> {
     const lacks = [...findKernelLack(pod), ...findAddressLack(pod)];
     refuse(lacks, accepted);
     const service = parseHostPort(pod.service);
-    const targets = listTargets({ api: await findAddresses(server), service, node: pod.nodeAddress });
+    const api = await findAddresses(server);
+    const control = await probeFromHere(api);
+    const targets = listTargets({ api, service, node: pod.nodeAddress });
     const breaches = await proveWalls({
-      targets,
+      targets: targets.map((target) => ({ ...target, isOpenPort: isOpenPort(target, pod, ports) })),
       accepted,
+      control,
       pauseMs,
       probe: (words, jail) => run(toOrder([HOLD, "probe", ...words], jail)),
     });
@@ -68,6 +89,13 @@ export function createGate({ server }: Pick<Cluster, "server">, { accepted, paus
   }
 
   return { prove };
+}
+
+/** Tells if the jail lets processes connect to the port of a target, at whatever address. */
+function isOpenPort({ at }: Target, { kernel }: ProvenPod, ports: readonly number[]): boolean {
+  const port = Number(at.slice(at.lastIndexOf(":") + 1));
+  const [first, last] = kernel.ports;
+  return at.startsWith("tcp:") && ((port >= first && port <= last) || [PROXY_PORT, ...ports].includes(port));
 }
 
 function refuse(breaches: readonly Breach[], accepted: readonly Wall[]): void {

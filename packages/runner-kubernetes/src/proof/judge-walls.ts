@@ -16,6 +16,8 @@ export type Target = {
   readonly isOwnNode?: boolean | undefined;
   /** The target of the own node to which this one leads if that can be reached */
   readonly leadsTo?: string | undefined;
+  /** True for a port to which the jail lets processes connect, at whatever address: only the policy keeps them from it */
+  readonly isOpenPort?: boolean | undefined;
 };
 
 /** The attempts to reach the targets. */
@@ -24,7 +26,7 @@ export type Attempts = {
   readonly jailed: ProbeReport;
   /** From a process without it, which the policy alone stops */
   readonly free: ProbeReport;
-  /** From a Pod that the policy leaves alone; `undefined` if there is none */
+  /** From a place that the policy leaves alone; `undefined` if there is none */
   readonly control: ProbeReport | undefined;
 };
 
@@ -46,8 +48,10 @@ export function judgeWalls(targets: readonly Target[], attempts: Attempts): read
 }
 
 /** Tells if the kernel denied the attempt itself. Anything else could be the policy's work. */
-function wasJailed({ at }: Target, { free, jailed }: Attempts): boolean {
+function wasJailed(target: Target, { control, free, jailed }: Attempts): boolean {
+  const { at, isOpenPort = false } = target;
   const outcome = jailed.get(at);
+  if (isOpenPort && wasStopped(target, jailed, control)) return true;
   // A kernel without IPv6 has no such sockets, in the jail or out of it.
   const isMissing = at.includes("[") && outcome === "unreachable" && free.get(at) === "unreachable";
   return outcome === "denied" || isMissing;
@@ -64,7 +68,7 @@ function isForPolicy({ at, isOwnNode = false, leadsTo }: Target, free: ProbeRepo
 
 function wasStopped({ at }: Target, report: ProbeReport, control: ProbeReport | undefined): boolean {
   const outcome = report.get(at);
-  // A policy may refuse instead of dropping, which only a Pod that it leaves alone can tell from a closed port.
+  // A policy may refuse as a closed port does, which only attempts from elsewhere can tell apart.
   return SILENT.includes(outcome) || (outcome === "refused" && control?.get(at) === "connected");
 }
 

@@ -57,7 +57,8 @@ function findDns(service: string): string {
   return isIPv6(service) ? service.replace(/:[^:]*$/, ":a") : service.replace(/\.[^.]*$/, ".10");
 }
 
-function toWord(protocol: "tcp" | "udp", { host, port }: HostPort): string {
+/** Returns an address in the words of `hold probe`. */
+export function toWord(protocol: "tcp" | "udp", { host, port }: HostPort): string {
   return `${protocol}:${isIPv6(host) ? `[${host}]` : host}:${port}`;
 }
 

@@ -26,7 +26,10 @@ export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait):
         if (state === undefined) reject(goneError(name));
         else if (state.state === "running") resolve();
         else if (state.state === "failed") reject(state.error);
-        else if (state.why !== why) wait.onWait?.((why = state.why));
+        else if (state.why !== why) {
+          why = state.why;
+          wait.onWait?.(why);
+        }
       };
       unfollow = pods.follow(name, hear);
     });

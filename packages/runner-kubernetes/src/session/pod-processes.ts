@@ -52,6 +52,8 @@ export function createPodProcesses(): PodProcesses {
     takeStderr(stream) {
       const give = giveStderr;
       giveStderr = undefined;
+      // A stream that only one end has ended stays open, of which there are 64 at most.
+      stream.end();
       if (give !== undefined) return give(stream);
       stream.input.destroy();
       stream.output.destroy();

@@ -46,6 +46,8 @@ export async function startProcess(pod: LivePod, start: ProcessStart): Promise<P
     },
   );
   exit.catch(() => undefined);
+  // An agent may end before its stdin does. Only 64 streams can be open.
+  void ended.catch(() => undefined).then(() => turn.output.end());
 
   async function stop(reason: StopReason): Promise<void> {
     stopped ??= reason;

@@ -28,6 +28,11 @@ function make(files: Readonly<Record<string, string>>): void {
   }
 }
 
+function fill(folder: string, count: number): void {
+  mkdirSync(join(root, folder), { recursive: true });
+  for (let index = 0; index < count; index += 1) writeFileSync(join(root, folder, `${index}`), "");
+}
+
 async function listen(path: string): Promise<AsyncDisposable> {
   const server = createServer().listen(path);
   await once(server, "listening");
@@ -99,16 +104,17 @@ describe("projections", () => {
   });
 
   it("lie over each other like mounts: the first at a path, and the deeper ones", async () => {
-    make({ "a/x": "of a", "a/y": "of a", "b/x": "of b", "deep/x": "deeper" });
+    make({ "a/x": "of a", "a/y": "of a", "a/sub/gone": "of a", "b/x": "of b", "deep/x": "deeper" });
 
     const { paths, shown } = await read([
       toProjection("deep/x", "in/x"),
       toProjection("a", "in"),
       toProjection("b", "in/"),
+      toProjection("b", "in/sub"),
     ]);
 
     expect(paths).toEqual(["in"]);
-    expect(shown).toEqual({ in: "folder", "in/x": "deeper", "in/y": "of a" });
+    expect(shown).toEqual({ in: "folder", "in/x": "deeper", "in/y": "of a", "in/sub": "folder", "in/sub/x": "of b" });
     const below = read([toProjection("a/x", "in"), toProjection("b", "in/b")]);
     await expect(below).rejects.toMatchObject({ code: "CONFIG_INVALID", message: expect.stringContaining('"in/b"') });
   });
@@ -168,10 +174,8 @@ describe("a projection with more than is sent", () => {
       "large files together",
       () => ["one", "two"].map((name) => writeFileSync(join(root, "skills", name), Buffer.alloc(17 * 2 ** 20))),
     ],
-    [
-      "many files",
-      () => Array.from({ length: 2_000 }, (_, index) => writeFileSync(join(root, "skills", `${index}`), "")),
-    ],
+    ["many files", () => fill("skills", 2_000)],
+    ["many files together", () => ["skills/a", "skills/b"].forEach((folder) => fill(folder, 1_001))],
   ])("is refused for %s, with what to do", async (_, grow) => {
     make({ "skills/one": "" });
     grow();

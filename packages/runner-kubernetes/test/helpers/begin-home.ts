@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import type { HomeArchive } from "@budgie/sandbox/home";
 import { createPodHome } from "../../src/files/create-pod-home.ts";
 import type { PodRoots } from "../../src/sidecar/pod-roots.ts";
@@ -36,7 +37,7 @@ export async function beginHome(): Promise<BegunHome> {
       hold.say("P");
       await act();
       hold.say("E", [0, 0, 0]);
-      await turn.last;
+      expect(await turn.last).toMatchObject({ exitCode: 0 });
     },
     [Symbol.asyncDispose]: () => running[Symbol.asyncDispose](),
   };

@@ -26,6 +26,14 @@ export async function connectFakeApi(
   say: (heard: Heard, index: number) => Said,
   options: ClusterOptions = {},
 ): Promise<{ readonly cluster: Cluster; readonly heard: Heard[] }> {
+  const { heard, kubeconfig } = await serveFakeApi(say);
+  return { cluster: await connectCluster({ kubeconfig, ...options }), heard };
+}
+
+/** Starts an API server that says what a test wants, until the test is finished, and writes a kubeconfig for it. */
+export async function serveFakeApi(
+  say: (heard: Heard, index: number) => Said,
+): Promise<{ readonly kubeconfig: string; readonly heard: Heard[] }> {
   const heard: Heard[] = [];
   const server = createServer((request, response) => {
     response.on("error", () => undefined);
@@ -39,8 +47,7 @@ export async function connectFakeApi(
   });
   const loopback = await serveOnLoopback(server);
   onTestFinished(() => loopback[Symbol.asyncDispose]());
-  const kubeconfig = writeKubeconfig({ server: `http://127.0.0.1:${loopback.port}` });
-  return { cluster: await connectCluster({ kubeconfig, ...options }), heard };
+  return { kubeconfig: writeKubeconfig({ server: `http://127.0.0.1:${loopback.port}` }), heard };
 }
 
 /** Writes a kubeconfig with one context "fake", until the test is finished. */

@@ -37,6 +37,8 @@ type HoldResult = {
   readonly stderr: Buffer;
   readonly code: number;
   readonly signal: number;
+  /** Processes that the kernel killed for memory */
+  readonly oomKills: number;
   /** Bytes of stdin that were taken */
   readonly taken: number;
 };
@@ -63,13 +65,14 @@ export function numbers(...values: readonly number[]): Buffer {
   return bytes;
 }
 
-/** Returns the command that makes `hold` process 1 of a PID namespace, as the agent's user. */
-export const asFirst = (folder: string): readonly string[] =>
-  [
-    "unshare --mount --pid --fork --kill-child --mount-proc",
-    `setpriv --reuid=${AGENT} --regid=${AGENT} --clear-groups`,
-    `${folder}/hold ${folder}/hold.sock`,
-  ].flatMap((words) => words.split(" "));
+/** Words that run a command as the agent's user. */
+export const AS_AGENT = `setpriv --reuid=${AGENT} --regid=${AGENT} --clear-groups`.split(" ");
+
+/** Returns the command that makes `hold` process 1 of a PID namespace, as the agent's user, after a script of root's. */
+export function asFirst(folder: string, script = ""): readonly string[] {
+  const isolate = "unshare --mount --pid --fork --kill-child --mount-proc sh -euc".split(" ");
+  return [...isolate, `${script}\nexec env -u PWD ${AS_AGENT.join(" ")} ${folder}/hold ${folder}/hold.sock`];
+}
 
 /** Makes a folder with the program, and its profile beside the socket. */
 export function makeHoldFolder(): string {
@@ -80,13 +83,13 @@ export function makeHoldFolder(): string {
   return folder;
 }
 
-/** Starts `hold` and waits until it has connected. */
-export async function createHoldPlace(env: Readonly<Record<string, string>> = {}): Promise<HoldPlace> {
+/** Starts `hold` and waits until it has connected. A script of root's may come before it in its namespaces. */
+export async function createHoldPlace(env: Readonly<Record<string, string>> = {}, script?: string): Promise<HoldPlace> {
   const folder = makeHoldFolder();
   const server = createServer().listen(join(folder, "hold.sock"));
   await once(server, "listening");
   chmodSync(join(folder, "hold.sock"), 0o777);
-  const [command = "", ...args] = asFirst(folder);
+  const [command = "", ...args] = asFirst(folder, script);
   const child = spawn(command, args, {
     stdio: ["ignore", "ignore", "inherit"],
     env: { PATH: process.env["PATH"], ...env },
@@ -122,8 +125,8 @@ export async function createHoldPlace(env: Readonly<Record<string, string>> = {}
         if (kind === "U") taken += payload.readUInt32LE(0);
         if (kind !== "E") continue;
         const [stdout, stderr] = ["O", "R"].map((name) => Buffer.concat(streams[name] ?? []));
-        const [code, signal] = [payload.readInt32LE(0), payload.readInt32LE(4)];
-        return { stdout: stdout as Buffer, stderr: stderr as Buffer, code, signal, taken };
+        const [code = 0, signal = 0, oomKills = 0] = [0, 4, 8].map((at) => payload.readInt32LE(at));
+        return { stdout: stdout as Buffer, stderr: stderr as Buffer, code, signal, oomKills, taken };
       }
     },
     run(order: HoldOrder): Promise<HoldResult> {

@@ -38,8 +38,12 @@ const CHANGES: readonly (readonly [string, object, string])[] = [
     withAgent({ securityContext: { ...LOCKED, capabilities: { drop: ["ALL"], add: ["NET_BIND_SERVICE"] } } }),
     "capabilities",
   ],
+  ["a hook of the agent", withAgent({ lifecycle: SIDECAR.lifecycle }), "lifecycle"],
+  ["a request of the node", withSidecar({ lifecycle: { postStart: { httpGet: { port: 80 } } } }), "lifecycle"],
+  ["a hook before its end", withSidecar({ lifecycle: { preStop: SIDECAR.lifecycle.postStart } }), "lifecycle"],
+  ["a probe", withSidecar({ livenessProbe: { tcpSocket: { port: 80 } } }), "probes"],
   ["a third container", { containers: [SIDECAR, AGENT, { ...SIDECAR, name: "third" }] }, "spec.containers"],
-  ["an init container", { initContainers: [{ ...SIDECAR, name: "first" }] }, "initContainers"],
+  ["an init container", { initContainers: [{ ...AGENT, name: "first" }] }, "initContainers"],
   ["a folder of the node", { volumes: [...SPEC.volumes, { name: "h", hostPath: { path: "/" } }] }, "hostPath"],
   ["a Secret's volume", { volumes: [...SPEC.volumes, { name: "h", secret: { secretName: "s" } }] }, "volumes"],
   ["the downward API", { volumes: [...SPEC.volumes, { name: "h", downwardAPI: { items: [] } }] }, "volumes"],
@@ -58,7 +62,7 @@ describe.skipIf(lack !== undefined)("the chart's namespace", () => {
     cluster.kubectl(["create", "--dry-run=server", "-f", "-"], JSON.stringify(makePod(spec, namespace)));
 
   beforeAll(async () => {
-    cluster = await startCluster("f", []);
+    cluster = await startCluster("chart", []);
     await cluster.kubectl(["apply", "-f", RENDERED]);
     await cluster.kubectl(
       ["apply", "-f", "-"],
@@ -86,6 +90,10 @@ describe.skipIf(lack !== undefined)("the chart's namespace", () => {
 
 function withAgent(change: object): object {
   return { containers: [SIDECAR, { ...AGENT, ...change }] };
+}
+
+function withSidecar(change: object): object {
+  return { containers: [{ ...SIDECAR, ...change }, AGENT] };
 }
 
 function makePod(change: object, namespace: string) {

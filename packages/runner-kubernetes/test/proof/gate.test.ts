@@ -13,19 +13,31 @@ const POD: ProvenPod = {
 };
 
 type Given = {
+  readonly server?: string;
   readonly pod?: Partial<ProvenPod>;
   readonly accepted?: readonly Wall[];
   /** The ports of the node that are open */
   readonly listening?: string;
+  /** True if budgie itself reaches the API server */
+  readonly isReached?: boolean;
   /** The outcome of attempts without the jail, and of those in it; default those of walls that hold */
   readonly free?: string;
   readonly jailed?: string;
 };
 
 /** Has a gate prove a Pod, and returns its result with the orders that it gave. */
-function prove({ accepted = [], free = "timeout", jailed = "denied", listening = "", pod }: Given = {}) {
+function prove({
+  server = "https://192.0.2.7:6443",
+  accepted = [],
+  free = "timeout",
+  isReached = false,
+  jailed = "denied",
+  listening = "",
+  pod,
+}: Given = {}) {
   const orders: ProcessOrder[] = [];
-  const gate = createGate({ server: new URL("https://192.0.2.7:6443") }, { accepted, ports: [8080], pauseMs: 0 });
+  const options = { accepted, ports: [8080], pauseMs: 0, reach: async () => isReached };
+  const gate = createGate({ server: new URL(server) }, options);
   const result = gate.prove({ ...POD, ...pod }, async (order) => {
     orders.push(order);
     const [, verb, ...words] = order.argv;
@@ -99,6 +111,26 @@ describe("the gate", () => {
     const { orders, result } = prove({ pod, accepted: ["own-node"] });
     expect(await result).toMatchObject([{ wall: "own-node" }]);
     expect(orders.some(({ argv }) => argv[1] === "scan")).toBe(false);
+  });
+
+  it("knows a policy that refuses, by what budgie itself reaches", async () => {
+    // Only of the API server does budgie know that it answers.
+    await expect(prove({ free: "refused", isReached: true }).result).rejects.toMatchObject({
+      message: expect.not.stringContaining("from the API server (tcp:192.0.2.7:6443)"),
+    });
+    await expect(prove({ free: "refused" }).result).rejects.toThrow("from the API server (tcp:192.0.2.7:6443)");
+  });
+
+  it("has the policy alone keep an agent from an API server at a port that the jail leaves open", async () => {
+    const server = "https://192.0.2.7:45678";
+
+    // The other targets say that there is no jail.
+    await expect(prove({ server, jailed: "timeout" }).result).rejects.toMatchObject({
+      message: expect.not.stringContaining("the jail did not keep a process from the API server (tcp:192.0.2.7:45678)"),
+    });
+    await expect(prove({ server, jailed: "connected" }).result).rejects.toThrow(
+      "the jail did not keep a process from the API server",
+    );
   });
 
   it("takes no port for an agent's that the Pod did not scan", async () => {

@@ -34,7 +34,7 @@ function prove(
   { probe }: Pick<ReturnType<typeof createPod>, "probe">,
   { accepted = [], control, targets = [API] }: Given = {},
 ) {
-  return proveWalls({ accepted, control: () => control, pauseMs: 0, probe, targets });
+  return proveWalls({ accepted, control, pauseMs: 0, probe, targets });
 }
 
 describe("the walls of a Pod", () => {

@@ -8,7 +8,8 @@ import {
   type ParsedAgentFile,
 } from "@budgie/core/agents";
 import { findV2Obstacle, findV3Obstacle, listV2AllowedTools } from "@budgie/protocols/kiro";
-import { needsCopy, toToolName } from "@budgie/mcp-server/commands";
+import { needsCopy } from "@budgie/mcp-manager/serving";
+import { toToolName } from "@budgie/mcp-server/commands";
 import type { Config } from "../../config/config.ts";
 import { findNotes } from "./find-notes.ts";
 

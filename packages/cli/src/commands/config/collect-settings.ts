@@ -60,8 +60,8 @@ export function collectSettings(program: Command, host: Host, directory?: string
     const fallback = inFile[key] === undefined ? "default" : file;
     const from = findSource(program, host.env, key) ?? fallback;
     if (key === "env") return { key, value: withoutTexts(config.env), from };
-    // V3 implies another protocol.
-    const value = key === "protocol" ? checked[key] : (parsed[key] ?? hideFallback(checked[key]));
+    // V3 implies another protocol, and a runner is a sandbox.
+    const value = key === "protocol" || key === "sandbox" ? checked[key] : (parsed[key] ?? hideFallback(checked[key]));
     return { key, value, from };
   });
   const fromFile = (key: string, value: unknown): readonly Setting[] =>

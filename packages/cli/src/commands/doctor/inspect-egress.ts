@@ -3,7 +3,7 @@ import type { EgressAnswer, LabOptions } from "@budgie/claims";
 import type { SandboxFacts } from "@budgie/runner-docker";
 import type { Host } from "@budgie/mcp-server";
 import { judgeCertificates } from "../../certificates/judge-certificates.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../findings/finding.ts";
 
 /**
  * Starts sandboxes to test what they reach, and looks at the certificates of named hosts. Starts none without an engine, an image and the

@@ -9,7 +9,7 @@ import { findOnPath } from "../../process/find-on-path.ts";
 import type { Host } from "@budgie/mcp-server";
 import { createRunner } from "@budgie/mcp-server/commands";
 import { formatBuildTodo } from "../../agents/build-todo.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../findings/finding.ts";
 import { inspectMachine } from "./inspect-machine.ts";
 
 type Inspection = { readonly config: Config; readonly host: Host; readonly signal: AbortSignal };

@@ -6,7 +6,7 @@ import type { Config } from "../../config/config.ts";
 import { findOnPath } from "../../process/find-on-path.ts";
 import type { Host } from "@budgie/mcp-server";
 import { formatBuildTodo } from "../../agents/build-todo.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../findings/finding.ts";
 
 /** The Kiros that may run agents, in the image and on this machine; `undefined` where there is none, or it says nothing. */
 export type Kiros = { readonly inImage: KiroFacts | undefined; readonly here: KiroFacts | undefined };

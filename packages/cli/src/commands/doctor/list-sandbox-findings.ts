@@ -4,7 +4,7 @@ import type { LoginFacts, SandboxFacts } from "@budgie/runner-docker";
 import type { Config } from "../../config/config.ts";
 import { formatBuildTodo } from "../../agents/build-todo.ts";
 import { findEngineTodo } from "./find-engine-todo.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../findings/finding.ts";
 import { findOnPath } from "../../process/find-on-path.ts";
 import { pickSandboxSecrets, type Host } from "@budgie/mcp-server";
 
@@ -41,7 +41,8 @@ const UNASKED: Finding = { state: "note", what: "image", text: "not looked at, s
 
 type Login = NonNullable<SandboxFacts["login"]>;
 
-function inspectLogin(login: Login, kiroDataDir: string, path: string | undefined): Finding {
+/** Tells of the login that a sandbox would get. */
+export function inspectLogin(login: Login, kiroDataDir: string, path: string | undefined): Finding {
   const command = login.ok ? undefined : /"(kiro-cli \w+)"/.exec(login.problem)?.[1];
   const isThere = (program: string): boolean => findOnPath(program, path) !== undefined;
   // A bare distribution has neither.

@@ -1,9 +1,11 @@
 import type { ClaimResult, LabOptions, ServeAgents } from "@budgie/claims";
 import type { SandboxFacts } from "@budgie/runner-docker";
+import { findServersOf, storePins } from "@budgie/mcp-manager/agents";
+import { serveMcpServers, withStep } from "@budgie/mcp-manager/serving";
 import { withFlags, type Host } from "@budgie/mcp-server";
-import { findServersOf, storePins, serveMcpServers, withStep } from "@budgie/mcp-server/commands";
+import { toServersConfig } from "@budgie/mcp-server/commands";
 import { parseConfig } from "../../config/config.ts";
-import type { Finding } from "./finding.ts";
+import type { Finding } from "../findings/finding.ts";
 import { countProof, type Proof } from "./proof.ts";
 
 /** Runs the claims' probes and reports progress on stderr. Resolves to a finding if they cannot run. */
@@ -37,12 +39,12 @@ function skipped(why: string): Outcome {
 export function createServeInLab(process: Host): ServeAgents {
   return (protocol, { configFile, home, runner, stateDir }) => {
     const host = { ...process, home, env: { HOME: home } };
-    const config = parseConfig({ sandbox: true, config: configFile, stateDir }, host);
-    const step = serveMcpServers({ config, host, runner, instance: "lab", shared: new Map() });
+    const config = toServersConfig(parseConfig({ sandbox: true, config: configFile, stateDir }, host), host);
+    const step = serveMcpServers({ config, runner, instance: "lab", shared: new Map() });
     const served = withStep(protocol, step);
     return (turn) => {
       // The lab wrote the entries itself, and its state is its own.
-      const found = findServersOf([turn.agent], { config, host });
+      const found = findServersOf([turn.agent], config);
       storePins(
         found.flatMap(({ use }) => ("pin" in use ? [use.pin] : [])),
         config,

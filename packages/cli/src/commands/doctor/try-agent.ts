@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { createSessionId, type Agent, type Runner } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "@budgie/mcp-server";
-import { nestingVariables } from "@budgie/core/policy";
-import { buildProgram, findNesting, findPolicy, findProvided, findWorkspace } from "@budgie/mcp-server/commands";
+import { findNesting, nestingVariables } from "@budgie/core/policy";
+import { buildProgram, findPolicy, findProvided, findWorkspace } from "@budgie/mcp-server/commands";
 
 // A person waits, and a program from npm takes ten seconds on a busy machine.
 const TIMEOUT_MS = 30_000;

@@ -1,5 +1,6 @@
 import { loadAgents, type Agent, type AllowedHost, type EgressMode, type EgressPolicy } from "@budgie/core";
-import { isUnverified, refuseUnknownAgents, type Host } from "@budgie/mcp-server";
+import { isUnverified } from "@budgie/egress/allow-list";
+import { refuseUnknownAgents, type Host } from "@budgie/mcp-server";
 import { findPolicy, withKagentAgent } from "@budgie/mcp-server/commands";
 import type { Config } from "../../config/config.ts";
 import { findAgent } from "../../agents/find-agent.ts";

@@ -18,9 +18,9 @@ export function buildServerEntry({ args, client, scope }: Wanted): Entry {
   };
 }
 
-/** Returns the user's options, with `--sandbox` and safe tool names as defaults. */
+/** Returns the user's options, with `--sandbox`, unless they name a runner, and safe tool names as defaults. */
 export function buildServerOptions(args: readonly string[], { wantsSafeNames }: Client): readonly string[] {
-  const sandbox = args.some((word) => /^--?(?:no-)?sandbox(?:=|$)/.test(word)) ? [] : ["--sandbox"];
+  const sandbox = args.some((word) => /^--?(?:(?:no-)?sandbox|runner)(?:=|$)/.test(word)) ? [] : ["--sandbox"];
   const isNamed = !wantsSafeNames || args.some((word) => /^--?tool-names(?:=|$)/.test(word));
   return [...sandbox, ...(isNamed ? [] : ["--tool-names", "safe"]), ...args];
 }

@@ -10,7 +10,8 @@ import {
   type McpChoice,
   type PinnedEntry,
   type WaitingServer,
-} from "@budgie/mcp-server/commands";
+} from "@budgie/mcp-manager/agents";
+import { toServersConfig } from "@budgie/mcp-server/commands";
 import { isYes, refuseWithoutPerson } from "../../process/refuse-without-person.ts";
 
 type Options = McpChoice & { readonly name: string };
@@ -23,7 +24,7 @@ export async function allowServer(config: Config, { agent, name }: Options, host
   refuseWithoutPerson(host, `Only a person can allow the MCP server "${name}"`);
   // A later --allow-mcp needs it to be allowed before.
   const wide = { ...config, allowMcp: [...config.allowMcp, name] };
-  const found = findServers(wide, { agent }, host).filter((server) => server.name === name);
+  const found = findServers(toServersConfig(wide, host), { agent }).filter((server) => server.name === name);
   const waiting = found.filter(isWaiting);
   const [first] = waiting;
   if (first === undefined) {

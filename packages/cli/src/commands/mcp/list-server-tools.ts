@@ -1,7 +1,8 @@
 import { hashTools } from "@budgie/mcp-manager";
+import { findServer, findServers, type McpChoice } from "@budgie/mcp-manager/agents";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "@budgie/mcp-server";
-import { findServer, findServers, type McpChoice } from "@budgie/mcp-server/commands";
+import { toServersConfig } from "@budgie/mcp-server/commands";
 import { interruptible } from "../../process/interruptible.ts";
 import { escapeForTerminal } from "@budgie/core/text";
 import { stringifySafely } from "../../terminal/stringify-safely.ts";
@@ -11,7 +12,7 @@ type Options = McpChoice & { readonly name: string; readonly json: boolean };
 
 /** Runs `budgie mcp tools`: prints the tools that may be called, and the hash of their definitions. */
 export async function listServerTools(config: Config, { name, json, ...choice }: Options, host: Host): Promise<number> {
-  const server = findServer(findServers(config, choice, host), name);
+  const server = findServer(findServers(toServersConfig(config, host), choice), name);
   const tools = await interruptible(host, (signal) =>
     withManager({ config, host, servers: [server], signal }, (manager) => manager.tools(name)),
   );

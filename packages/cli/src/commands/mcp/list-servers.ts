@@ -1,7 +1,8 @@
 import type { ServerStatus } from "@budgie/mcp-manager";
+import { findServers, type FoundServer, type McpChoice } from "@budgie/mcp-manager/agents";
 import type { Config } from "../../config/config.ts";
 import { withFlags, type Host } from "@budgie/mcp-server";
-import { findServers, type FoundServer, type McpChoice } from "@budgie/mcp-server/commands";
+import { toServersConfig } from "@budgie/mcp-server/commands";
 import { interruptible } from "../../process/interruptible.ts";
 import { escapeForTerminal } from "@budgie/core/text";
 import { stringifySafely } from "../../terminal/stringify-safely.ts";
@@ -14,7 +15,7 @@ export async function listServers(
   choice: McpChoice & { readonly json: boolean },
   host: Host,
 ): Promise<number> {
-  const found = findServers(config, choice, host);
+  const found = findServers(toServersConfig(config, host), choice);
   const states = await interruptible(host, (signal) => startServers(found, { config, host, signal }));
   const listed = found.map((server, index) => listServer(server, states[index]));
   host.stdout.write(choice.json ? stringifySafely(listed) : formatServers(listed, host));

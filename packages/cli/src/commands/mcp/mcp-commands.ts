@@ -1,6 +1,6 @@
 import { parseTimeout } from "@budgie/core/text";
 import { InvalidArgumentError, type Command } from "commander";
-import type { McpChoice } from "@budgie/mcp-server/commands";
+import type { McpChoice } from "@budgie/mcp-manager/agents";
 
 type Shown = McpChoice & { readonly json: boolean };
 

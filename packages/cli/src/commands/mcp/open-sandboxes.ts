@@ -1,6 +1,6 @@
 import { createOwner, type Runner } from "@budgie/core";
+import { createServerSandboxes, type ServerSandboxes } from "@budgie/mcp-manager/connections";
 import { findUpstreamProxy, type Host } from "@budgie/mcp-server";
-import { createServerSandboxes, type ServerSandboxes } from "@budgie/mcp-server/commands";
 import type { Config } from "../../config/config.ts";
 
 /** Opens containers for servers, with an owner of their own. Connects to no engine before a server needs a container. */

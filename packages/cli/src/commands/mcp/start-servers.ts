@@ -1,5 +1,5 @@
 import type { ServerStatus } from "@budgie/mcp-manager";
-import type { FoundServer, UsableServer } from "@budgie/mcp-server/commands";
+import type { FoundServer, UsableServer } from "@budgie/mcp-manager/agents";
 import { withManager, type Managed } from "./with-manager.ts";
 
 // Each is a process or a container.

@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createMcpManager, formatEvent, type McpManager } from "@budgie/mcp-manager";
+import type { UsableServer } from "@budgie/mcp-manager/agents";
+import { connectAt } from "@budgie/mcp-manager/connections";
 import { loadVersion, type Host } from "@budgie/mcp-server";
-import { connectAt, type UsableServer } from "@budgie/mcp-server/commands";
+import { toServersConfig } from "@budgie/mcp-server/commands";
 import type { Config } from "../../config/config.ts";
 import { escapeForTerminal } from "@budgie/core/text";
 import { openSandboxes } from "./open-sandboxes.ts";
@@ -26,7 +28,7 @@ export async function withManager<Result>(
   const manager = createMcpManager({
     // The user looks at changed tools before approving them.
     servers: servers.map((server) => ({ ...server, refusesOthers: false })),
-    connect: connectAt(servers, { config, host, sandboxes }),
+    connect: connectAt(servers, { config: toServersConfig(config, host), sandboxes }),
     client: { name: "budgie", version: loadVersion() },
     onEvent(event) {
       if (NEWS.has(event.kind)) host.report(escapeForTerminal(formatEvent(event)));

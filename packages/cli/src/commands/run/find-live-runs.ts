@@ -2,7 +2,7 @@ import { BudgieError, type AheadCount, type Owner } from "@budgie/core";
 import { askOwner, type OwnerRecord } from "@budgie/core/owners";
 import type { LeftChanges } from "@budgie/core/turn";
 import { shortId } from "../../terminal/expand-id.ts";
-import { runAnswer, type LiveRun, type RunRequest } from "@budgie/mcp-server/commands";
+import { runAnswer, type LiveRun, type RunRequest } from "@budgie/core/live";
 
 /** A turn that waits or runs now, and the budgie that runs it. */
 export type FoundRun = LiveRun & { readonly owner: OwnerRecord };

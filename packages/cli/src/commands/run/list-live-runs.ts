@@ -2,6 +2,8 @@ import { createOwner, type AheadCount, type Owner, type ResourceUse } from "@bud
 import type { OwnerRecord } from "@budgie/core/owners";
 import { formatDuration, escapeForTerminal } from "@budgie/core/text";
 import { formatLeft } from "@budgie/core/turn";
+import type { Cluster } from "@budgie/runner-kubernetes/api";
+import { askCluster } from "../../cluster/ask-cluster.ts";
 import type { Config } from "../../config/config.ts";
 import { formatMemory, formatServices } from "./format-services.ts";
 import { findLiveRuns, type FoundRun } from "./find-live-runs.ts";
@@ -33,16 +35,32 @@ type Context = { readonly config: Config; readonly host: Host; readonly owner: O
 /** Measures turns that have a session. Loads only the runners that these turns need. */
 async function measure(
   runs: readonly FoundRun[],
-  { config: { stateDir }, host, owner }: Context,
+  { config, host, owner }: Context,
 ): Promise<ReadonlyMap<string, ResourceUse>> {
   const idsOf = (isolation: FoundRun["isolation"]): readonly string[] =>
     runs.flatMap((run) => (run.isolation === isolation && run.sessionId !== undefined ? [run.sessionId] : []));
+  const { stateDir } = config;
   const [sandboxed, local] = [idsOf("container"), idsOf("none")];
+  const pods = sandboxed.length === 0 ? NO_PODS : await findPods(sandboxed, { config, host, owner });
+  const inContainers = sandboxed.filter((id) => !pods.has(id));
   const measured = await Promise.all([
-    sandboxed.length === 0 ? [] : measureSandboxes(sandboxed, { host, owner, stateDir }),
+    inContainers.length === 0 ? [] : measureSandboxes(inContainers, { host, owner, stateDir }),
     local.length === 0 ? [] : measureLocal(local, { owner, stateDir }),
   ]);
-  return new Map(measured.flatMap((uses) => [...uses]));
+  return new Map([...pods, ...measured.flatMap((uses) => [...uses])]);
+}
+
+const NO_PODS: ReadonlyMap<string, ResourceUse> = new Map();
+
+/** Finds the Pods of sessions, if the options ask for a cluster. Other budgies of this user may have containers. */
+async function findPods(
+  ids: readonly string[],
+  { config, host, owner }: Context,
+): Promise<ReadonlyMap<string, ResourceUse>> {
+  if (config.cluster === undefined) return NO_PODS;
+  const { openClusterHomes } = await import("@budgie/runner-kubernetes/lease");
+  const measure = (cluster: Cluster) => openClusterHomes(cluster, owner).measure(ids);
+  return (await askCluster(config, measure, host)) ?? NO_PODS;
 }
 
 type Homes = { readonly owner: Owner; readonly stateDir: string };
@@ -117,9 +135,10 @@ function formatState({ attempt = 1, phase, position }: ListedRun): string {
   return attempt > 1 ? `${phase} (try ${attempt})` : phase;
 }
 
-/** Returns the container's short id, as the engine's own command shows it, or the process, if the agent runs on this machine. */
-function formatPlace({ container, isolation, pid }: ListedRun & Partial<ResourceUse>): string {
+/** Returns the Pod, or the container's short id, as the engine's own command shows it, or the process, if the agent runs on this machine. */
+function formatPlace({ container, isolation, pid, pod }: ListedRun & Partial<ResourceUse>): string {
   if (isolation === "remote") return "elsewhere";
+  if (pod !== undefined) return `pod ${escapeForTerminal(pod)}`;
   if (container !== undefined) return `container ${container.slice(0, 12)}`;
   return pid === undefined ? "-" : `process ${pid}`;
 }

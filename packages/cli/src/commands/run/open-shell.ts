@@ -9,6 +9,12 @@ import { printEnd } from "./print-end.ts";
 
 /** Runs `budgie shell`: a shell for a person in an agent's sandbox. Resolves to the shell's exit code. */
 export async function openShell(config: Config, options: CallOptions, host: Host): Promise<number> {
+  if (config.cluster !== undefined) {
+    throw new BudgieError(
+      "CONFIG_INVALID",
+      'On a cluster "budgie shell" has no terminal. Run single commands with "budgie exec AGENT -- COMMAND", or add --runner docker.',
+    );
+  }
   const { terminal } = host;
   if (terminal === undefined) {
     throw new BudgieError(

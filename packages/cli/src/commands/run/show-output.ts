@@ -5,7 +5,7 @@ import type { Config } from "../../config/config.ts";
 import { withRunArchive } from "../runs/with-run-archive.ts";
 import { askRun, findLiveRun, findLiveRuns, type FoundRun, type FoundRuns } from "./find-live-runs.ts";
 import { EXIT, type Host } from "@budgie/mcp-server";
-import { runAnswer } from "@budgie/mcp-server/commands";
+import { runAnswer } from "@budgie/core/live";
 import { interruptible } from "../../process/interruptible.ts";
 
 export type ShowOutputOptions = {

@@ -2,7 +2,7 @@ import { createOwner } from "@budgie/core";
 import type { Config } from "../../config/config.ts";
 import { askRun, findLiveRun, findLiveRuns, type FoundRun } from "./find-live-runs.ts";
 import { EXIT, type Host } from "@budgie/mcp-server";
-import { runAnswer } from "@budgie/mcp-server/commands";
+import { runAnswer } from "@budgie/core/live";
 import { interruptible } from "../../process/interruptible.ts";
 
 /** Runs `budgie stop`: cancels turns, without ids the only one, and waits until they have ended. */

@@ -2,6 +2,7 @@ import { BudgieError, createOwner, type Owner, type SessionHomes, type HomeRecor
 import type { Isolation } from "@budgie/core/owners";
 import type { RegisterEntry, SessionRegister } from "@budgie/core/sessions";
 import { createSessionRegister } from "@budgie/store";
+import { askCluster } from "../../cluster/ask-cluster.ts";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "@budgie/mcp-server";
 
@@ -47,18 +48,44 @@ export async function withSessions<T>(
 
 type RunnerHomes = { readonly isolation: Isolation; readonly homes: SessionHomes };
 
-async function openPlaces({ stateDir }: Config, host: Host, owner: Owner): Promise<readonly RunnerHomes[]> {
+async function openPlaces(config: Config, host: Host, owner: Owner): Promise<readonly RunnerHomes[]> {
   const { createLocalHomes } = await import("@budgie/runner-local");
-  const local: RunnerHomes = { isolation: "none", homes: createLocalHomes({ stateDir, owner }) };
+  const homes = [await openEngine(config, host, owner), await openPods(config, host, owner)];
+  return [
+    ...homes.flatMap((sandboxes) =>
+      sandboxes === undefined ? [] : [{ isolation: "container", homes: sandboxes } as const],
+    ),
+    { isolation: "none", homes: createLocalHomes({ stateDir: config.stateDir, owner }) },
+  ];
+}
+
+async function openEngine(
+  { cluster, stateDir }: Config,
+  { env: hostEnv, home, report }: Host,
+  owner: Owner,
+): Promise<SessionHomes | undefined> {
   const { openDockerHomes } = await import("@budgie/runner-docker");
-  const { env: hostEnv, home, report } = host;
   try {
-    return [{ isolation: "container", homes: await openDockerHomes({ owner, stateDir, home, hostEnv }) }, local];
+    return await openDockerHomes({ owner, stateDir, home, hostEnv });
   } catch (error) {
     if (!(error instanceof BudgieError) || error.code !== "RUNNER_UNAVAILABLE") throw error;
-    report(`No container engine is reachable, so only local session folders are looked at. ${error.message}`);
-    return [local];
+    const places = cluster === undefined ? "only local session folders are" : "containers are not";
+    report(`No container engine is reachable, so ${places} looked at. ${error.message}`);
+    return undefined;
   }
+}
+
+async function openPods(config: Config, host: Host, owner: Owner): Promise<SessionHomes | undefined> {
+  if (config.cluster === undefined) return undefined;
+  const { openClusterHomes } = await import("@budgie/runner-kubernetes/lease");
+  return askCluster(
+    config,
+    async (cluster) => {
+      await cluster.version();
+      return openClusterHomes(cluster, owner);
+    },
+    host,
+  );
 }
 
 type Entries = ReadonlyMap<string, RegisterEntry>;

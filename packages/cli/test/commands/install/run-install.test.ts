@@ -26,6 +26,15 @@ describe("budgie install", () => {
     else expect(realpathSync(String(command))).toBe(realpathSync(process.execPath));
   });
 
+  it("leaves out --sandbox if the options name a runner", async () => {
+    using user = createInstallUser();
+    const options = ["--runner", "docker"];
+
+    await user.run(["install", "claude", "--", ...options]);
+
+    expect(toServer(user, "claude")?.["args"]).toEqual([budgiePath, ...options]);
+  });
+
   it("has Codex refuse to go on without the server, and shows that", async () => {
     using user = createInstallUser();
 

@@ -36,6 +36,18 @@ describe("budgie mcp ls", () => {
     expect(server.requests[0]?.headers).toHaveProperty("x-key", "canary");
   });
 
+  it("says of a program on a cluster that no container is there for it", async () => {
+    await using far = await startMockServer();
+    using user = createInstallUser();
+    const mcpServers = { here: { command: "npx" }, far: { url: far.url } };
+    const run = setUp(user, { agent: { mcpServers }, config: allow({ here: {}, far: {} }) });
+
+    const { stdout } = await run(["ls", "--runner", "kubernetes"]);
+
+    expect(stdout).toMatch(/here +broken .*on a cluster no server has a container of its own\. Set "run": "host"/);
+    expect(stdout).toMatch(/far +ready /);
+  });
+
   it("runs four servers at most at once, since each is a process, or a container", async () => {
     await using far = await startMockServer();
     using user = createInstallUser();

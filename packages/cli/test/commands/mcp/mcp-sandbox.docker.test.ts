@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { toShellServer } from "../../../../mcp-server/test/agent-servers/shell-server.ts";
+import { toShellServer } from "../../../../mcp-manager/test/serving/shell-server.ts";
 import { allowAll } from "../../helpers/allow-servers.ts";
 import { listTraces, openEngine } from "../../helpers/engine.ts";
 import {

@@ -6,7 +6,7 @@ import { createOwner } from "@budgie/core";
 import type { OwnerAnswer } from "@budgie/core/owners";
 import { findLiveRun, findLiveRuns, type FoundRuns } from "../../../src/commands/run/find-live-runs.ts";
 import { runCli } from "../../../src/run-cli.ts";
-import type { LiveRun } from "@budgie/mcp-server/commands";
+import type { LiveRun } from "@budgie/core/live";
 import { toSilentHost } from "../../helpers/to-silent-host.ts";
 
 const NOTHING = { sessions: 0, turns: 0 };

@@ -1,3 +1,0 @@
-// The public surface of @budgie/runner-kubernetes: every export is named here, and becomes API.
-export { createKubernetesRunner } from "./kubernetes-runner.ts";
-export type { KubernetesRunnerOptions } from "./kubernetes-runner-options.ts";
