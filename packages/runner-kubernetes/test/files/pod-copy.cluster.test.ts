@@ -127,7 +127,10 @@ describe.skipIf(lack !== undefined)(`the copy in a Pod${lack === undefined ? "" 
     };
     expect(await read()).toEqual(changed);
 
-    await run(one, "cd /home/agent && umask 077 && mkdir -p .closed && echo kept > .closed/file && chmod 0 .closed && mkfifo pipe");
+    await run(
+      one,
+      "cd /home/agent && umask 077 && mkdir -p .closed && echo kept > .closed/file && chmod 0 .closed && mkfifo pipe",
+    );
     const stateDir = join(place, "state");
     const owner = createOwner({ stateDir });
     const kept = createKeptSessions({ stateDir, owner });
@@ -137,7 +140,8 @@ describe.skipIf(lack !== undefined)(`the copy in a Pod${lack === undefined ? "" 
     await kept.restore(two, session);
     await copy.enter(two);
     expect(await copy.fillId()).toBe(id);
-    const moved = "git status --porcelain; cd /home/agent; ls -A; stat -c %a .closed; chmod 700 .closed; cat .closed/file";
+    const moved =
+      "git status --porcelain; cd /home/agent; ls -A; stat -c %a .closed; chmod 700 .closed; cat .closed/file";
     expect(await run(two, moved)).toBe("A  src/new/file\nA  src/new/run\n.closed\n2000\nkept\n");
     expect(await read()).toEqual(changed);
     await two.remove();
