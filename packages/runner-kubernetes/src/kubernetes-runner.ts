@@ -7,8 +7,8 @@ import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress"
 import { connectCluster, type Cluster } from "./api/index.ts";
 import { readTrust } from "./egress/index.ts";
 import { createKeptSessions } from "./keeping/create-kept-sessions.ts";
-import { createKubernetesSession, type KubernetesSession, type Opening } from "./kubernetes-session.ts";
-import type { KubernetesRunnerOptions } from "./kubernetes-runner-options.ts";
+import { createKubernetesSession, type Suspendable, type Opening } from "./kubernetes-session.ts";
+import type { KubernetesRunnerOptions } from "./turn/kubernetes-runner-options.ts";
 import { collectGarbage, holdLease, listSessions } from "./lease/index.ts";
 import { createGate } from "./proof/index.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
@@ -35,9 +35,9 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
   const cluster = await connectCluster(options);
   await cluster.version();
   const context = createContext(cluster, options);
-  const sessions = new Map<SessionId, Promise<KubernetesSession>>();
+  const sessions = new Map<SessionId, Promise<Suspendable>>();
 
-  function openOnce(opening: Opening): Promise<KubernetesSession> {
+  function openOnce(opening: Opening): Promise<Suspendable> {
     const session = sessions.get(opening.id) ?? open(opening);
     sessions.set(opening.id, session);
     // A failed session can be opened again.
@@ -45,12 +45,12 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
     return session;
   }
 
-  async function open(opening: Opening): Promise<KubernetesSession> {
+  async function open(opening: Opening): Promise<Suspendable> {
     await options.owner.hold();
     return follow(await createKubernetesSession(context, opening));
   }
 
-  function follow(session: KubernetesSession): KubernetesSession {
+  function follow(session: Suspendable): Suspendable {
     const forget = (): void => void sessions.delete(session.id);
     return {
       ...session,

@@ -14,7 +14,7 @@ import { checkAccess } from "./files/check-access.ts";
 import { coverHome } from "./files/cover-home.ts";
 import { createPodCopy } from "./files/create-pod-copy.ts";
 import { createPodHome } from "./files/create-pod-home.ts";
-import { createHomeFilling, type HomeFilling } from "./files/fill-home.ts";
+import { createHomeFilling, type HomeFilling } from "./files/create-home-filling.ts";
 import { hideCovers } from "./files/find-kinds.ts";
 import { readHomeCovers } from "./files/read-home-covers.ts";
 import { adoptPod } from "./session/adopt-pod.ts";
@@ -31,7 +31,7 @@ import { toShape } from "./turn/to-shape.ts";
 import type { WireStream } from "./wire/index.ts";
 
 /** A session of this process, which another process can resume later. */
-export type KubernetesSession = RunnerSession & {
+export type Suspendable = RunnerSession & {
   /** Stops its process, packs what it has without the login, and removes its Pod */
   readonly suspend: (signal: AbortSignal) => Promise<void>;
 };
@@ -44,10 +44,7 @@ const WAIT_MS = 10 * 60_000;
 const PACK_MS = 10 * 60_000;
 
 /** Opens a session, which gets a Pod when something needs one. */
-export async function createKubernetesSession(
-  context: ClusterContext,
-  { id, origin }: Opening,
-): Promise<KubernetesSession> {
+export async function createKubernetesSession(context: ClusterContext, { id, origin }: Opening): Promise<Suspendable> {
   const { idle, kept, options, place, proxies } = context;
   const { keepSessionsMs: keepMs } = options;
   const egress = createPodEgress(proxies.reserve());

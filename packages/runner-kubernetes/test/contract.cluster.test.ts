@@ -7,8 +7,8 @@ import { createOwner, type Runner } from "@budgie/core";
 
 import { describeRunner, findClusterLack, startCluster, type Cluster } from "@budgie/testkit";
 import { createKubernetesRunner } from "../src/index.ts";
-import { listPodProcesses } from "./helpers/list-pod-processes.ts";
-import { shareThroughCopies } from "./helpers/share-through-copies.ts";
+import { listPodProcesses } from "./list-pod-processes.ts";
+import { shareThroughCopies } from "./share-through-copies.ts";
 
 const lack = findClusterLack();
 // The usual reporter does not print titles of what it skips.

@@ -1,5 +1,5 @@
 import type { Clock } from "../wire/index.ts";
-import type { Answer, Cluster, Kind, Limits, ListedKind } from "./cluster.ts";
+import type { Answer, Cluster, Limits, ListedKind } from "./cluster.ts";
 import { checkAnswer, judgeAnswer, unreadableError, type Asked } from "./judge-answer.ts";
 import { listObjects } from "./list-objects.ts";
 import { loadAccess, type Access, type ClusterOptions as AccessOptions } from "./load-access.ts";

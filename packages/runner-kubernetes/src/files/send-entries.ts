@@ -3,7 +3,7 @@ import { BudgieError } from "@budgie/core";
 import type { FilledEntry } from "@budgie/core/copies";
 import { toRecords } from "@budgie/sandbox/records";
 import { awaitAnswer } from "../session/ask-pod.ts";
-import { withStream, type PodTalk } from "./with-stream.ts";
+import { talkToPod, type PodTalk } from "./talk-to-pod.ts";
 
 /** The input of a request. */
 export type PodInput = {
@@ -14,7 +14,7 @@ export type PodInput = {
 
 /** Sends entries to a Pod as records, and resolves once it has said that all are there. */
 export function sendEntries(talk: PodTalk, { entries, list }: PodInput): Promise<void> {
-  return withStream(talk, async (stream, tick) => {
+  return talkToPod(talk, async (stream, tick) => {
     stream.input.resume();
     const answered = new AbortController();
     const stop = (): void => answered.abort();

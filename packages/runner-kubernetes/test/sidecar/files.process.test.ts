@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
-  existsSync,
   linkSync,
   mkdirSync,
   readFileSync,
@@ -41,27 +40,6 @@ async function begin() {
   const hold = await running.connectHold();
   greet(hold);
   return { running, hold, budgie: await running.connectBudgie() };
-}
-
-it("a fill is no failure if its stream ends after the copier", async () => {
-  const { budgie, running } = await begin();
-  await using _running = running;
-  const stream = budgie.wire.open(FILL);
-  stream.output.write(await toBytes([file("a", "content")]));
-  await expect.poll(() => existsSync(join(running.roots.tree, "a"))).toBe(true);
-  await expect.poll(() => readdirSync("/proc").some((pid) => isCopierOf(pid, running.roots.tree))).toBe(false);
-  stream.end();
-
-  expect(await stream.last).toEqual({ ok: true });
-});
-
-/** Tells if a process is the copier that fills a folder. */
-function isCopierOf(pid: string, folder: string): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(`unpack\0${folder}`);
-  } catch {
-    return false;
-  }
 }
 
 it("a volume is filled from nothing, whatever was there, and packed again", async () => {

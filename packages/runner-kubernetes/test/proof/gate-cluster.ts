@@ -13,7 +13,7 @@ import type { LivePod } from "../../src/session/live-pod.ts";
 import { openPod } from "../../src/session/open-pod.ts";
 import { createPodProcesses } from "../../src/session/pod-processes.ts";
 import type { ProcessOrder } from "../../src/requests/index.ts";
-import { SHAPE } from "./pod-shape.ts";
+import { SHAPE } from "../helpers/pod-shape.ts";
 
 /** A Pod, and a way to run processes in it. */
 export type OpenedPod = { readonly pod: LivePod; readonly run: (order: ProcessOrder) => Promise<string> };
