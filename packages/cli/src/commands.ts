@@ -66,7 +66,13 @@ export function addCommands(program: Command, context: CommandContext): Command 
     finish(
       await runInit(
         present,
-        { ...options, given, install: (client, args) => install({ ...ofUser, client, args }) },
+        {
+          ...options,
+          given,
+          file: findConfigFile(readServerValues(program, host.env), host),
+          reload: sandboxedByDefault,
+          install: (client, args) => install({ ...ofUser, client, args }),
+        },
         host,
       ),
     );

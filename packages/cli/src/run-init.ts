@@ -30,6 +30,10 @@ import { runBuildImage } from "./commands/run-build-image.ts";
 export type InitOptions = InitArguments & {
   /** The server options of the command line, which clients' servers get too */
   readonly given: readonly string[];
+  /** The configuration file, which need not exist */
+  readonly file: string;
+  /** Reads the configuration again */
+  readonly reload: () => Config;
   /** Writes budgie into a client's configuration, with these options of the server, like `budgie install` */
   readonly install: (client: ClientName, args: readonly string[]) => Promise<number>;
 };
@@ -38,15 +42,26 @@ export type InitOptions = InitArguments & {
  * Runs `budgie init`: leads from an installed package to a first answer, in steps that each do only what is missing. Replaces nothing of the
  * user's. Resolves to the exit code of the step that failed, or to 0.
  */
-export async function runInit(config: Config, options: InitOptions, host: Host): Promise<number> {
-  const isReady = await prepareSandbox(config, options, host);
-  if (isReady !== EXIT.done) return isReady;
+export async function runInit(given: Config, options: InitOptions, host: Host): Promise<number> {
+  const { config, exitCode } = await prepare(given, options, host);
+  if (exitCode !== EXIT.done) return exitCode;
   const agent = findAgent(config, host) ?? writeAgent(config, host);
   const prompt = "Say in one sentence what is in this directory.";
   const directory = resolve(host.cwd, options.directory);
   say(host, "call", `budgie run ${agent} ${JSON.stringify(prompt)} -C ${JSON.stringify(directory)}`);
   const called = await runAgent(config, { agent, prompt, directory, continue: false, json: false }, host);
   return called === EXIT.done ? installClients(config, options, host) : called;
+}
+
+type Prepared = { readonly config: Config; readonly exitCode: number };
+
+async function prepare(config: Config, options: InitOptions, host: Host): Promise<Prepared> {
+  const { file, reload } = options;
+  if (config.cluster === undefined) return { config, exitCode: await prepareSandbox(config, options, host) };
+  const { prepareCluster } = await import("./commands/cluster/prepare-cluster.ts");
+  const others = [...inspectDirectory(options, host), ...listSqliteFindings(findSqliteProblem())];
+  const agreeTo = (question: string): Promise<boolean> => agree(question, options, host);
+  return prepareCluster(config.cluster, { agree: agreeTo, file, others, reload }, host);
 }
 
 /** Checks directory, engine, image, login and the certificates of named hosts, and builds the image if nothing else is missing. */

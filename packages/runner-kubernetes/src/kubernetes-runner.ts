@@ -9,7 +9,8 @@ import { readTrust } from "./egress/index.ts";
 import { createKeptSessions } from "./keeping/create-kept-sessions.ts";
 import { createKubernetesSession, type Suspendable, type Opening } from "./kubernetes-session.ts";
 import type { KubernetesRunnerOptions } from "./turn/kubernetes-runner-options.ts";
-import { collectGarbage, holdLease, listSessions } from "./lease/index.ts";
+import { holdLease } from "./lease/index.ts";
+import { collectKubernetesGarbage, openKubernetesHomes } from "./maintenance/index.ts";
 import { createGate } from "./proof/index.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
 import { followPods } from "./session/follow-pods.ts";
@@ -35,6 +36,7 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
   const cluster = await connectCluster(options);
   await cluster.version();
   const context = createContext(cluster, options);
+  const place = { cluster, stateDir: options.stateDir };
   const sessions = new Map<SessionId, Promise<Suspendable>>();
 
   function openOnce(opening: Opening): Promise<Suspendable> {
@@ -68,20 +70,8 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
     print: (argv) => options.owner.hold().then(() => printInPod(context, argv)),
     openSession: (id) => openOnce({ id, origin: "new" }),
     resumeSession: (id) => openOnce({ id, origin: "kept" }),
-    async listSessions() {
-      const kept = await context.kept.list();
-      const running = await listSessions(cluster, options.owner);
-      return [...kept, ...running.filter(({ id }) => !kept.some((one) => one.id === id))];
-    },
-    async collectGarbage(policy) {
-      const ofCluster = await collectGarbage(cluster, { owner: options.owner, policy });
-      const ofFolder = await context.kept.collectGarbage(policy);
-      return {
-        removed: [...ofCluster.removed, ...ofFolder.removed],
-        kept: [...ofCluster.kept, ...ofFolder.kept],
-        failed: [...ofCluster.failed, ...ofFolder.failed],
-      };
-    },
+    listSessions: () => openKubernetesHomes({ ...place, owner: options.owner }).list(),
+    collectGarbage: (policy) => collectKubernetesGarbage({ ...place, owner: options.owner, policy }),
     async close() {
       const signal = AbortSignal.timeout(CLOSE_LIMIT_MS);
       const isKept = options.keepSessionsMs !== undefined;

@@ -65,9 +65,9 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
   if (origin === "new") await kept.begin(id, keepMs);
   const packed = origin === "new" ? NOTHING : await kept.take(id, { keepMs, adopt });
   let { isPacked } = packed;
-  const copy = createPodCopy({ session: id, fillId: packed.fillId, openPod: (signal) => pod.open({ signal }) });
+  const copy = createPodCopy({ session: id, fillId: packed.fillId, openPod: openPresent });
   if (left !== undefined) await copy.enter(left);
-  const archive = createPodHome(async () => (await pod.open({ signal: removed.signal })).wire);
+  const archive = createPodHome(async () => (await openPresent()).wire);
   const files = createHomeFiles(archive);
   let filling: { readonly of: LivePod; readonly home: HomeFilling } | undefined;
   const pod = createSessionPod({
@@ -90,6 +90,11 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
     },
   });
   const idler = { stop: () => pod.leave(AbortSignal.timeout(PACK_MS)) };
+
+  async function openPresent(signal?: AbortSignal): Promise<LivePod> {
+    removed.signal.throwIfAborted();
+    return pod.open({ signal: AbortSignal.any([removed.signal, ...(signal === undefined ? [] : [signal])]) });
+  }
 
   async function openNew(shape: PodOpening["shape"], { signal }: Pick<PodWait, "signal">): Promise<LivePod> {
     const wait = { limitMs: options.waitMs ?? WAIT_MS, signal };

@@ -2,6 +2,7 @@ import { BudgieError, createOwner, type GcItem, type GcPolicy, type GcReport, ty
 import { parseDuration, escapeForTerminal } from "@budgie/core/text";
 import type { CollectReport } from "@budgie/runner-docker";
 import { createSessionRegister } from "@budgie/store";
+import type { Cluster } from "@budgie/runner-kubernetes/api";
 import { askCluster } from "../cluster/ask-cluster.ts";
 import type { Config } from "../config/config.ts";
 import { withFlags, type Host } from "@budgie/mcp-server";
@@ -83,8 +84,10 @@ async function collectFolders(config: Config, { owner, policy }: Collecting, hos
 /** Removes Pods and leases, if the options ask for a cluster. */
 async function collectPods(config: Config, collecting: Collecting, host: Host): Promise<readonly GcReport[]> {
   if (config.cluster === undefined) return [];
-  const { collectGarbage } = await import("@budgie/runner-kubernetes/lease");
-  const report = await askCluster(config, (cluster) => collectGarbage(cluster, collecting), host);
+  const { collectKubernetesGarbage } = await import("@budgie/runner-kubernetes/maintenance");
+  const { stateDir } = config;
+  const collect = (cluster: Cluster) => collectKubernetesGarbage({ ...collecting, cluster, stateDir });
+  const report = await askCluster(config, collect, host);
   return report === undefined ? [] : [report];
 }
 

@@ -77,8 +77,8 @@ describe("on a cluster", () => {
     expect((await run(["sessions", "rm", SESSION, ...K8S])).stdout).toBe(`removed ${SESSION}\n`);
     expect(deleted()).toEqual(["pod-dead"]);
     await expect(run(["sessions", "export", SESSION, "home.tar", ...K8S])).rejects.toMatchObject({
-      code: "SESSION_UNUSABLE",
-      message: expect.stringContaining("is in its Pod"),
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining("is of a cluster, and its home cannot be exported"),
     });
   });
 

@@ -2,20 +2,41 @@ import { BudgieError } from "@budgie/core";
 import type { ClusterSection, ServerConfig } from "./server-config.ts";
 import type { Settings } from "./settings.ts";
 
-type ForCluster = Pick<ServerConfig, "mcp" | "policies" | "workspaces"> & { readonly cluster: ClusterSection };
+type ForCluster = Pick<ServerConfig, "configuredAgents" | "mcp" | "policies" | "workspaces"> & {
+  readonly cluster: ClusterSection;
+};
 
 /** The images of a sandbox on a cluster. */
 type Images = { readonly image: string; readonly sidecarImage: string };
 
 /** Returns the images. Throws `CONFIG_INVALID` for a missing one, and for a setting that no cluster can serve. */
-export function refuseOnCluster({ cluster, mcp, policies, workspaces }: ForCluster): Images {
+export function refuseOnCluster(config: ForCluster): Images {
+  const { cluster, mcp, policies, workspaces } = config;
   const access = [policies, ...workspaces.map((one) => one.policies)];
   const [refused] = [...access.flatMap(listAccess), ...listServers(mcp), ...workspaces.flatMap(listKeys)];
   if (refused !== undefined) throw new BudgieError("CONFIG_INVALID", refused);
   const { image, sidecarImage } = cluster;
+  refuseOtherImage(config);
   if (image === undefined) throw missing("--sandbox-image", "an image with your agents");
   if (sidecarImage === undefined) throw missing('"kubernetesSidecarImage"', "budgie's own image");
   return { image, sidecarImage };
+}
+
+/** Refuses an agent's or directory's own image: all sandboxes of a cluster have one. */
+function refuseOtherImage({ cluster, configuredAgents = [], workspaces }: ForCluster): void {
+  const named = [
+    ...configuredAgents.map(({ name, program }) => [`the agent "${name}"`, program?.image] as const),
+    ...workspaces.flatMap(({ agents, directory, image }) => [
+      [`"${directory}"`, image] as const,
+      ...[...agents].map(([name, needs]) => [`the agent "${name}" in "${directory}"`, needs.image] as const),
+    ]),
+  ];
+  const found = named.find(([, image]) => image !== undefined && image !== cluster.image);
+  if (found === undefined) return;
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `The image "${found[1]}" of ${found[0]} in the configuration file needs --runner docker: on a cluster all sandboxes have that of --sandbox-image. Take it out.`,
+  );
 }
 
 function missing(option: string, what: string): BudgieError {

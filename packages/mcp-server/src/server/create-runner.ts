@@ -62,6 +62,7 @@ async function createClusterRunner(config: ClusterConfig, { env }: Host, owner: 
     ...images,
     owner,
     stateDir,
+    limits: config.policies.ceiling.limits,
     login: createKiroLogin({ dataDir, credentials }),
     runtimeClass,
     caFile,

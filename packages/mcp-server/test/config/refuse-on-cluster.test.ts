@@ -20,6 +20,7 @@ function check(content: Values, runner: string, images: Values = IMAGES): void {
 }
 
 const SERVICE = { image: "postgres", port: 5432 };
+const PROGRAM = { protocol: "acp", description: "sub-agent: A.", command: "a" };
 const HERE = "/srv/shop";
 const inHere = (section: object): Values => ({ workspaces: { [HERE]: section } });
 
@@ -31,6 +32,9 @@ describe("a cluster", () => {
     [inHere({ cache: ["npm"] }), /^"cache" of "\/srv\/shop" .* no download outlives its session/],
     [inHere({ services: { db: SERVICE } }), /^"services" of "\/srv\/shop" .* no service runs beside a sandbox/],
     [inHere({ requireImage: true }), /^"requireImage" of "\/srv\/shop" .* is on this machine's engine/],
+    [inHere({ image: "shop:1" }), /^The image "shop:1" of "\/srv\/shop" .* all sandboxes have that of --sandbox-image/],
+    [inHere({ agents: { a: { image: "shop:1" } } }), /^The image "shop:1" of the agent "a" in "\/srv\/shop" /],
+    [{ agents: { a: { ...PROGRAM, image: "own:1" } } }, /^The image "own:1" of the agent "a" /],
     [{ agents: { a: { mcp: { git: { run: "sandbox" } } } } }, /^"agents\.a\.mcp\.git\.run" .* Set it to "host"/],
   ])("refuses %j, which an engine takes", (content, message) => {
     const refusal = expect.objectContaining({ code: "CONFIG_INVALID", message: expect.stringMatching(message) });
@@ -45,9 +49,9 @@ describe("a cluster", () => {
     expect(() => check({}, "kubernetes")).not.toThrow();
   });
 
-  it("takes what works there: read-only agents, images by directory, and servers of this machine", () => {
+  it("takes what works there: read-only agents, its one image by its name, and servers of this machine", () => {
     const agents = { a: { workspace: "ro", mcp: { git: { run: "host" }, web: {} } } };
 
-    expect(() => check({ agents, ...inHere({ image: "registry.test/shop", env: {} }) }, "kubernetes")).not.toThrow();
+    expect(() => check({ agents, ...inHere({ image: IMAGES.sandboxImage, env: {} }) }, "kubernetes")).not.toThrow();
   });
 });

@@ -14,4 +14,5 @@ export type {
 } from "./cluster.ts";
 export { connectCluster, type ClusterOptions } from "./connect-cluster.ts";
 export { judgePod, type PodState } from "./judge-pod.ts";
+export { listContexts, type Contexts } from "./load-access.ts";
 export { toDate } from "./parse-object.ts";

@@ -71,6 +71,21 @@ async function loadConfig({ context, kubeconfig }: ClusterOptions): Promise<Kube
   return config;
 }
 
+/** The contexts of a kubeconfig. Whoever wrote the file chose their names. */
+export type Contexts = {
+  readonly names: readonly string[];
+  /** `undefined` if there is none of this name */
+  readonly current: string | undefined;
+};
+
+/** Reads the contexts of a kubeconfig. */
+export async function listContexts({ kubeconfig }: Pick<ClusterOptions, "kubeconfig">): Promise<Contexts> {
+  const config = await loadConfig({ kubeconfig });
+  const names = config.getContexts().map(({ name }) => name);
+  const current = config.getCurrentContext();
+  return { names, current: names.includes(current) ? current : undefined };
+}
+
 function checkServer(config: KubeConfig): URL {
   const cluster = config.getCurrentCluster();
   const context = quote(config.getCurrentContext() ?? "");

@@ -12,6 +12,8 @@ export type PodInput = {
   readonly entries: AsyncIterable<FilledEntry>;
 };
 
+const JOINED_BYTES = 65_536;
+
 /** Sends entries to a Pod as records, and resolves once it has said that all are there. */
 export function sendEntries(talk: PodTalk, { entries, list }: PodInput): Promise<void> {
   return talkToPod(talk, async (stream, tick) => {
@@ -21,8 +23,7 @@ export function sendEntries(talk: PodTalk, { entries, list }: PodInput): Promise
     stream.last.then(stop, stop);
     let isSent = false;
     async function* pieces(): AsyncGenerator<Buffer> {
-      if (list !== undefined) yield list;
-      for await (const piece of toRecords(entries)) {
+      for await (const piece of join(list, toRecords(entries))) {
         tick();
         yield piece;
       }
@@ -37,6 +38,20 @@ export function sendEntries(talk: PodTalk, { entries, list }: PodInput): Promise
     await awaitAnswer(stream);
     if (!isSent) throw earlyError();
   });
+}
+
+/** Joins small pieces, of which each would be a frame. */
+async function* join(first: Buffer | undefined, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer[] = first === undefined ? [] : [first];
+  let bytes = first?.length ?? 0;
+  for await (const piece of pieces) {
+    held.push(piece);
+    bytes += piece.length;
+    if (bytes < JOINED_BYTES) continue;
+    yield Buffer.concat(held);
+    [held, bytes] = [[], 0];
+  }
+  if (bytes > 0) yield Buffer.concat(held);
 }
 
 function earlyError(): BudgieError {

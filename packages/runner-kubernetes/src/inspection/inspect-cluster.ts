@@ -1,6 +1,7 @@
 import { BudgieError, createSessionId, type Owner } from "@budgie/core";
 import { chooseDefaultLimits } from "@budgie/core/policy";
 import { connectCluster, type Cluster, type ClusterOptions } from "../api/index.ts";
+import { quote } from "../api/parse-object.ts";
 import { toMetadata } from "../lease/index.ts";
 import { toSandboxPod } from "../pod/index.ts";
 import type { ClusterFinding } from "./cluster-finding.ts";
@@ -55,7 +56,7 @@ async function judgeVersion(cluster: Cluster): Promise<ClusterFinding> {
   const version = await cluster.version();
   const [, major, minor] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   const isOld = major === undefined || (Number(major) === 1 && Number(minor) < OLDEST_MINOR);
-  const text = `Kubernetes ${version}, context "${cluster.name}", namespace "${cluster.namespace}"`;
+  const text = `Kubernetes ${version}, context "${quote(cluster.name)}", namespace "${quote(cluster.namespace)}"`;
   return isOld
     ? { state: "failed", what: "cluster", text: `${text}: budgie needs Kubernetes 1.${OLDEST_MINOR} or later` }
     : { state: "ok", what: "cluster", text };

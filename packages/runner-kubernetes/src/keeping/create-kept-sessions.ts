@@ -35,20 +35,20 @@ export type KeptStore = {
 };
 
 /** The facts about what was packed of a session. */
-export type PackedFacts = {
+type PackedFacts = {
   /** True if there is something to restore */
   readonly isPacked: boolean;
   /** The id of the fill of its copy, if that is packed */
   readonly fillId: string | undefined;
 };
 
-export type Taking = {
+type Taking = {
   readonly keepMs: number | undefined;
   readonly adopt: () => Promise<boolean>;
 };
 
 /** The session to pack. */
-export type Packing = {
+type Packing = {
   readonly session: SessionId;
   /** The id of its copy's fill; `undefined` if it has no copy */
   readonly fillId: string | undefined;

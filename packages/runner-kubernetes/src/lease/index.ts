@@ -3,5 +3,4 @@ export { collectGarbage, type Collecting } from "./collect-garbage.ts";
 export { createLeaseJudge, type LeaseJudge } from "./create-lease-judge.ts";
 export { holdLease, type HeldLease } from "./hold-lease.ts";
 export { listSessions } from "./list-sessions.ts";
-export { openClusterHomes } from "./open-cluster-homes.ts";
 export { OURS, parseMetadata, toMetadata, type ObjectFacts, type ObjectRole } from "./to-metadata.ts";

@@ -16,6 +16,8 @@ export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait):
   let why = "the cluster has not told of it";
   let unfollow: () => void = () => undefined;
   const limit = AbortSignal.timeout(wait.limitMs);
+  // Neither the limit nor a watch between two connections keeps a command's process from its end.
+  const alive = setTimeout(() => undefined, wait.limitMs);
   const signal = AbortSignal.any([limit, ...(wait.signal === undefined ? [] : [wait.signal])]);
   try {
     await new Promise<void>((resolve, reject) => {
@@ -34,6 +36,7 @@ export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait):
       unfollow = pods.follow(name, hear);
     });
   } finally {
+    clearTimeout(alive);
     unfollow();
   }
 }

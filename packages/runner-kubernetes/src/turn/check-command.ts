@@ -3,13 +3,13 @@ import { BudgieError, type Command } from "@budgie/core";
 import { movedError } from "@budgie/sandbox/mounts";
 
 /** Throws `CONFIG_INVALID` for a command with something that a Pod does not have. */
-export function checkCommand({ cache, image, needsPrograms, services = [] }: Command, own: string): void {
+export function checkCommand({ cache, image, services = [] }: Command, own: string): void {
   const lack =
     services.length > 0
       ? "services"
       : (cache?.tools.length ?? 0) > 0
         ? "caches"
-        : needsPrograms === true || (image !== undefined && image !== own)
+        : image !== undefined && image !== own
           ? "images of projects"
           : undefined;
   if (lack === undefined) return;

@@ -121,6 +121,17 @@ it.each([["a"], ["a/b"], ["a/b/c"]])("a link at %s of a home leads nowhere", asy
   expect(await budgie.ask(read("a/b/c/file"))).toEqual({ bytes: Buffer.alloc(0), last: { ok: true, kind: "beyond" } });
 });
 
+it("each path of a record is below the home, also beside one that is", async () => {
+  const { budgie, running } = await begin();
+  await using _running = running;
+
+  for (const path of ["a/..", "a/", "a/.", "a/b\n"]) {
+    const written = await budgie.ask(WRITE, await toBytes([file("a/b", "new"), file(path, "new")]));
+    expect(written.last).toMatchObject({ error: { code: "INPUT_INVALID" } });
+  }
+  expect(readdirSync(join(running.roots.home, "a"))).toEqual(["b"]);
+});
+
 it("a folder in the place of a file is no file to replace", async () => {
   const { budgie, running } = await begin();
   await using _running = running;
@@ -191,6 +202,8 @@ it("hidden paths come back where an agent has put links and closed folders in th
   expect(await turn.last).toMatchObject({ exitCode: 0 });
   expect(readFileSync(join(tree, "a/b/hidden/one"), "utf8")).toBe("original");
   expect(statSync(join(tree, "a/b/hidden")).mode & 0o777).toBe(0o555);
+  // Only root could remove it otherwise.
+  chmodSync(join(tree, "a/b/hidden"), 0o755);
   expect(readdirSync(tree).toSorted()).toEqual(["a", "moved"]);
   expect(readdirSync(join(work, "outside/b"))).toEqual([]);
 });

@@ -14,7 +14,9 @@ export async function listClusterFindings(config: ClusterConfig): Promise<readon
   const { image = STAND_IN, sidecarImage = STAND_IN } = cluster;
   const owner = createOwner({ stateDir });
   const found = await inspectCluster({ ...cluster, image, sidecarImage, runtimeClass: runtime, owner });
-  return [...found, ...listImageFindings(cluster)];
+  const isWhole = cluster.image !== undefined && cluster.sidecarImage !== undefined;
+  // A stand-in is not an image that the cluster's own rules admit.
+  return [...found.filter(({ what }) => what !== "pod" || isWhole), ...listImageFindings(cluster)];
 }
 
 /** Stands for an image that nobody named yet, in a Pod that is never created. */

@@ -31,7 +31,7 @@ export async function proveCluster({ config, host, programs, signal }: Proving):
       { ...host, report: () => undefined },
       owner,
     );
-    const found = await lookInside(runner, programs, signal);
+    const found = await lookInside(runner, { config, programs, signal });
     return [{ state: "ok", what: "walls", text: `a Pod started, and ${WALLS}` }, ...found];
   } catch (error) {
     signal.throwIfAborted();
@@ -51,14 +51,15 @@ const MOST_PRINTED = 64 * 1024;
 
 async function lookInside(
   runner: Runner,
-  programs: readonly string[],
-  signal: AbortSignal,
+  { config, programs, signal }: Omit<Proving, "host">,
 ): Promise<readonly Finding[]> {
   const directory = await realpath(await mkdtemp(join(tmpdir(), "budgie-trial-")));
+  const { limits } = config.policies.ceiling;
   const session = await runner.openSession(createSessionId(), { isKept: false });
   try {
+    await session.copy?.().fill(listNothing(), { signal });
     const argv = ["/bin/sh", "-c", FIND, "sh", ...programs] as const;
-    const access = { workspace: "copy", egress: { mode: "none", hosts: [] }, limits: {} } as const;
+    const access = { workspace: "copy", egress: { mode: "none", hosts: [] }, limits } as const;
     const child = await session.start({ argv, env: {}, projections: [] }, { directory, access, input: "", signal });
     child.stderr.resume();
     const [printed] = await Promise.all([text(child.stdout), child.exit]);
@@ -69,6 +70,9 @@ async function lookInside(
     await rm(directory, { recursive: true, force: true });
   }
 }
+
+/** Lists the entries of an empty directory. */
+async function* listNothing(): AsyncGenerator<never> {}
 
 function judgeProgram(program: string, path: string): Finding {
   return path.startsWith("/")

@@ -1,14 +1,13 @@
 import { BudgieError, loadAgents, type Agent } from "@budgie/core";
 import { isKiros } from "@budgie/core/agents";
-import { createKiroLogin } from "@budgie/sandbox/login";
 import type { Host } from "@budgie/mcp-server";
 import { findMissingInputs } from "../../agents/find-missing-inputs.ts";
 import { interruptible } from "../../process/interruptible.ts";
-import { inspectLogin } from "../doctor/list-sandbox-findings.ts";
 import { printFindings } from "../doctor/print-findings.ts";
 import { findElsewhere, type DoctorOptions } from "../doctor/run-doctor.ts";
 import type { Finding } from "../findings/finding.ts";
 import { inspectSettings } from "../findings/inspect-settings.ts";
+import { findLogin } from "./find-login.ts";
 import { isReady, listClusterFindings, type ClusterConfig } from "./list-cluster-findings.ts";
 import { proveCluster } from "./prove-cluster.ts";
 
@@ -49,15 +48,6 @@ export async function runClusterDoctor(
 
 function needsKiro(agents: readonly Agent[]): boolean {
   return agents.length === 0 || agents.some(isKiros);
-}
-
-async function findLogin({ credentials, kiroDataDir: dataDir }: ClusterConfig, { env }: Host): Promise<Finding> {
-  const login = createKiroLogin({ dataDir, credentials });
-  const facts = await login.inspect(env).then(
-    (found) => ({ ok: true, facts: found }) as const,
-    (error: Error) => ({ ok: false, problem: error.message }) as const,
-  );
-  return inspectLogin(facts, dataDir, env["PATH"]);
 }
 
 /** Lists what an agent needs and this machine lacks. */

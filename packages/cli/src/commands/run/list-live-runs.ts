@@ -58,8 +58,9 @@ async function findPods(
   { config, host, owner }: Context,
 ): Promise<ReadonlyMap<string, ResourceUse>> {
   if (config.cluster === undefined) return NO_PODS;
-  const { openClusterHomes } = await import("@budgie/runner-kubernetes/lease");
-  const measure = (cluster: Cluster) => openClusterHomes(cluster, owner).measure(ids);
+  const { openKubernetesHomes } = await import("@budgie/runner-kubernetes/maintenance");
+  const { stateDir } = config;
+  const measure = (cluster: Cluster) => openKubernetesHomes({ cluster, owner, stateDir }).measure(ids);
   return (await askCluster(config, measure, host)) ?? NO_PODS;
 }
 

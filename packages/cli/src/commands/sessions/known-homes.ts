@@ -2,6 +2,7 @@ import { BudgieError, createOwner, type Owner, type SessionHomes, type HomeRecor
 import type { Isolation } from "@budgie/core/owners";
 import type { RegisterEntry, SessionRegister } from "@budgie/core/sessions";
 import { createSessionRegister } from "@budgie/store";
+import type { Cluster } from "@budgie/runner-kubernetes/api";
 import { askCluster } from "../../cluster/ask-cluster.ts";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "@budgie/mcp-server";
@@ -77,17 +78,15 @@ async function openEngine(
   }
 }
 
-async function openPods(config: Config, host: Host, owner: Owner): Promise<SessionHomes | undefined> {
-  if (config.cluster === undefined) return undefined;
-  const { openClusterHomes } = await import("@budgie/runner-kubernetes/lease");
-  return askCluster(
-    config,
-    async (cluster) => {
-      await cluster.version();
-      return openClusterHomes(cluster, owner);
-    },
-    host,
-  );
+/** Opens the sessions of clusters. Those that left their Pods are in the state folder, whatever the options ask for. */
+async function openPods(config: Config, host: Host, owner: Owner): Promise<SessionHomes> {
+  const { openKubernetesHomes } = await import("@budgie/runner-kubernetes/maintenance");
+  const connect = async (cluster: Cluster): Promise<Cluster> => {
+    await cluster.version();
+    return cluster;
+  };
+  const cluster = await askCluster(config, connect, host);
+  return openKubernetesHomes({ owner, stateDir: config.stateDir, cluster });
 }
 
 type Entries = ReadonlyMap<string, RegisterEntry>;

@@ -1,27 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { serveFakeApi, toList, toObject } from "../../../../runner-kubernetes/test/helpers/fake-api.ts";
 import { createInstallUser } from "../install/create-install-user.ts";
-
-const DENY = { podSelector: {}, policyTypes: ["Ingress", "Egress"] };
-const VIOLATION = `violates PodSecurity "restricted:v1.30": privileged (container "agent")`;
-const DIGEST = `sha256:${"a".repeat(64)}`;
-
-/** Serves a cluster with all that budgie needs but one thing; `undefined` for nothing missing. */
-function serveCluster(missing?: "security") {
-  return serveFakeApi(({ body, url }) => {
-    const { pathname } = url;
-    if (pathname === "/version") return { status: 200, json: { gitVersion: "v1.34.4" } };
-    if (pathname.endsWith("accessreviews")) return { status: 201, json: { status: { allowed: true } } };
-    if (pathname.endsWith("networkpolicies")) return toList(toObject("deny-all", { spec: DENY }));
-    if (pathname.endsWith("resourcequotas")) return toList();
-    if (missing === undefined && body.includes(`"privileged":true`)) {
-      return { status: 403, json: { message: VIOLATION } };
-    }
-    return { status: 201, json: toObject("budgie-doctor") };
-  });
-}
+import { DIGEST, serveCluster } from "./serve-cluster.ts";
 
 /** Runs doctor for a cluster, as a user with an agent whose program has no login. */
 async function examine(kubeconfig: string, content: object, args: readonly string[] = []) {

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { loadVersion } from "@budgie/mcp-server";
 import { findOnPath } from "../../../src/process/find-on-path.ts";
 import { runCli } from "../../../src/run-cli.ts";
-import { startRegistry } from "../../helpers/start-registry.ts";
+import { startRegistry } from "./start-registry.ts";
 import { toSilentHost } from "../../helpers/to-silent-host.ts";
 
 const docker = findOnPath("docker", process.env["PATH"]);

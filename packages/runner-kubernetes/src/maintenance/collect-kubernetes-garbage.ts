@@ -1,0 +1,25 @@
+import type { GcPolicy, GcReport, Owner } from "@budgie/core";
+import type { Cluster } from "../api/index.ts";
+import { createKeptSessions } from "../keeping/create-kept-sessions.ts";
+import { collectGarbage } from "../lease/index.ts";
+
+export type KubernetesCollecting = {
+  readonly owner: Owner;
+  readonly stateDir: string;
+  readonly cluster: Cluster;
+  readonly policy: GcPolicy;
+};
+
+/** Removes dead owners' Pods, leases, and sessions in the state folder. */
+export async function collectKubernetesGarbage(collecting: KubernetesCollecting): Promise<GcReport> {
+  const { cluster, owner, policy, stateDir } = collecting;
+  const reports = [
+    await collectGarbage(cluster, { owner, policy }),
+    await createKeptSessions({ owner, stateDir }).collectGarbage(policy),
+  ];
+  return {
+    removed: reports.flatMap(({ removed }) => removed),
+    kept: reports.flatMap(({ kept }) => kept),
+    failed: reports.flatMap(({ failed }) => failed),
+  };
+}
