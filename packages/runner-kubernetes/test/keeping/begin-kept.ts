@@ -33,7 +33,6 @@ export async function beginKept() {
   const owner = createOwner({ stateDir, process: self && { ...self, started: "1" } });
   const other = createOwner({ stateDir });
   return {
-    stateDir,
     session,
     owner,
     other,

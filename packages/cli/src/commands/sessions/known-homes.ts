@@ -51,13 +51,11 @@ type RunnerHomes = { readonly isolation: Isolation; readonly homes: SessionHomes
 
 async function openPlaces(config: Config, host: Host, owner: Owner): Promise<readonly RunnerHomes[]> {
   const { createLocalHomes } = await import("@budgie/runner-local");
-  const { openKeptHomes } = await import("@budgie/runner-kubernetes/keeping");
   const homes = [await openEngine(config, host, owner), await openPods(config, host, owner)];
   return [
     ...homes.flatMap((sandboxes) =>
       sandboxes === undefined ? [] : [{ isolation: "container", homes: sandboxes } as const],
     ),
-    { isolation: "container", homes: openKeptHomes({ stateDir: config.stateDir, owner }) },
     { isolation: "none", homes: createLocalHomes({ stateDir: config.stateDir, owner }) },
   ];
 }
