@@ -77,8 +77,7 @@ describe("on a cluster", () => {
     expect((await run(["sessions", "rm", SESSION, ...K8S])).stdout).toBe(`removed ${SESSION}\n`);
     expect(deleted()).toEqual(["pod-dead"]);
     await expect(run(["sessions", "export", SESSION, "home.tar", ...K8S])).rejects.toMatchObject({
-      code: "CONFIG_INVALID",
-      message: expect.stringContaining("is of a cluster, and its home cannot be exported"),
+      code: "SESSION_NOT_FOUND",
     });
   });
 

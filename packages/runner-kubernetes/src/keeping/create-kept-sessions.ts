@@ -3,12 +3,21 @@ import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { OwnerState } from "@budgie/core/owners";
-import { BudgieError, type GcPolicy, type GcReport, type HomeRecord, type Owner, type SessionId } from "@budgie/core";
+import {
+  BudgieError,
+  type GcPolicy,
+  type GcReport,
+  type HomeRecord,
+  type Owner,
+  type SessionHomes,
+  type SessionId,
+} from "@budgie/core";
 import { fillVolume } from "../files/fill-volume.ts";
 import { packVolume } from "../files/pack-volume.ts";
 import type { Volume } from "../requests/index.ts";
 import type { LivePod } from "../session/live-pod.ts";
 import { collectKept } from "./collect-kept.ts";
+import { exportHome } from "./export-home.ts";
 import { createKeptRecords, toFull, type KeptFile, type KeptRecord, type PackedState } from "./kept-records.ts";
 import { loadFile, storeFile } from "./store-file.ts";
 
@@ -29,6 +38,8 @@ export type KeptStore = {
   readonly restore: (pod: LivePod, id: SessionId, signal?: AbortSignal) => Promise<void>;
   /** Notes that a session is about to be changed in a Pod, so that what was packed of it is out of date */
   readonly markStale: (id: SessionId) => Promise<void>;
+  /** Writes a home as `SessionHomes.pack` does. Throws `SESSION_UNUSABLE` if a Pod has a newer one */
+  readonly exportHome: SessionHomes["pack"];
   /** Removes all that is packed of a session */
   readonly remove: (id: SessionId) => Promise<void>;
   readonly collectGarbage: (policy: GcPolicy) => Promise<GcReport>;
@@ -177,6 +188,7 @@ export function createKeptSessions({
       }),
     restore,
     markStale,
+    exportHome: (id, to, options) => exportHome(records, { ...options, id, to }),
     remove: records.remove,
     collectGarbage: (policy) => collectKept({ records, owner }, policy),
   };

@@ -1,4 +1,4 @@
-import { BudgieError, type Owner, type ResourceUse, type SessionHomes, type SessionId } from "@budgie/core";
+import type { Owner, ResourceUse, SessionHomes } from "@budgie/core";
 import type { Cluster } from "../api/index.ts";
 import { createKeptSessions } from "../keeping/create-kept-sessions.ts";
 import { listSessions, OURS } from "../lease/index.ts";
@@ -25,7 +25,7 @@ export function openKubernetesHomes({ cluster, owner, stateDir }: KubernetesHome
       for (const pod of pods) await cluster?.remove("pods", pod);
       await kept.remove(id);
     },
-    pack: (id) => Promise.reject(packedError(id)),
+    pack: kept.exportHome,
     measure: async (ids) => (cluster === undefined ? new Map() : await findPods(cluster, new Set(ids))),
   };
 }
@@ -38,11 +38,4 @@ async function findPods(cluster: Cluster, ids: ReadonlySet<string>): Promise<Rea
     return ids.has(session) ? [[session, { pod: name, cpuMs: undefined, memoryBytes: undefined }]] : [];
   });
   return new Map(found);
-}
-
-function packedError(id: SessionId): BudgieError {
-  return new BudgieError(
-    "CONFIG_INVALID",
-    `The session "${id}" is of a cluster, and its home cannot be exported. Resume it, and have its agent write what you need into its directory.`,
-  );
 }

@@ -4,7 +4,7 @@
  * | purpose | input of the Pod | answer |
  * |---|---|---|
  * | `turn` | a `ProcessOrder` of `orderBytes`, then stdin | stdout; last a `ProcessEnd`. The Pod opens `{purpose: "stderr"}` when the process runs |
- * | `control`, `ask: "hello"` | none | last `{ok, landlock, ports: [first, last], service}`: the ABI of Landlock, 0 for none, the ephemeral ports, and the API server's Service, such as `10.96.0.1:443`, or null |
+ * | `control`, `ask: "hello"` | none | last `{ok, landlock, ports: [first, last], service, areFoldersOwn}`: the ABI of Landlock, 0 for none, the ephemeral ports, the API server's Service, such as `10.96.0.1:443`, or null, and false if home and copy are another user's |
  * | `control`, `ask: "stop"`, `signal: "TERM"` or `"KILL"` | none | last `{ok}` once all processes have the signal |
  * | `control`, `ask: "idle"` | none | last `{ok}` unless a process runs, with all that was hidden in its place again |
  * | `control`, `ask: "kinds"` | JSON: paths below the copy | JSON: `folder`, `file`, `link`, `other` or null for each |

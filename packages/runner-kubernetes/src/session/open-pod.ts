@@ -33,9 +33,31 @@ export type PodOpening = {
 // A Pod without budgie ends itself after two minutes. This is for one whose program cannot do that any more.
 const MOST_SECONDS = 7 * 24 * 60 * 60;
 const QUOTA_PAUSE_MS = 2_000;
+const MOST_TRIES = 3;
 
-/** Creates a Pod, waits until it runs, and connects to it. If that fails, no Pod is left. */
+/**
+ * Creates a Pod, waits until it runs, and connects to it. If that fails, no Pod is left. It is tried again if kubelet made the folders of the
+ * agent before the sidecar ran: it does so when the sidecar's container cannot be made at once.
+ */
 export async function openPod(place: PodPlace, opening: PodOpening): Promise<LivePod> {
+  for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+    const pod = await openOnce(place, opening);
+    if (await hasOwnFolders(pod, opening.wait.signal)) return pod;
+    await pod.remove();
+  }
+  throw foreignError();
+}
+
+async function hasOwnFolders({ remove, wire }: LivePod, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    return (await askPod(wire, { purpose: "control", ask: "hello" }, signal))["areFoldersOwn"] !== false;
+  } catch (error) {
+    await remove().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> {
   const { cluster, lease, owner } = place;
   const { session, shape } = opening;
   const name = `budgie-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
@@ -146,4 +168,11 @@ function deletedError(name: string): BudgieError {
 
 function closedError(name: string): BudgieError {
   return new BudgieError("SESSION_UNUSABLE", `The Pod "${name}" was given up. Begin a new session.`);
+}
+
+function foreignError(): BudgieError {
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The cluster made the agent's folders for another user in ${MOST_TRIES} Pods. Check that budgie's image can be started there, and try again.`,
+  );
 }

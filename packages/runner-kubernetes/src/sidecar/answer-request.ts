@@ -12,7 +12,7 @@ import type { HiddenPath, HidingPlace } from "./hiding-place.ts";
 import { readHome, writeHome } from "./write-home.ts";
 import { writeTrust } from "./write-trust.ts";
 import { findKinds } from "./open-in.ts";
-import type { PodRoots } from "./pod-roots.ts";
+import { areFoldersOf, type PodRoots } from "./pod-roots.ts";
 import { measureHome } from "./watch-home.ts";
 
 /** The parts of a sidecar that answer requests. */
@@ -57,10 +57,11 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
   async turn(stream, { turns }) {
     return turns.run(stream, toCount(stream.opening["orderBytes"]));
   },
-  async "control hello"(_stream, { hold }) {
+  async "control hello"(_stream, { hold, roots }) {
     const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
     const service = host === undefined || port === undefined ? null : `${host}:${port}`;
-    return { ok: true, service, ...(await (await hold()).hello) };
+    const areFoldersOwn = await areFoldersOf(process.getuid?.(), roots);
+    return { ok: true, service, areFoldersOwn, ...(await (await hold()).hello) };
   },
   async "control stop"({ opening: { signal } }, { hold, turns }) {
     if (signal !== "TERM" && signal !== "KILL") throw requestError("it has no signal");

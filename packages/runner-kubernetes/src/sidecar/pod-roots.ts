@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { SANDBOX } from "@budgie/sandbox/profile";
 import { HOLD_SOCKET, POD, TRUST, WIRE_SOCKET } from "../requests/pod-paths.ts";
@@ -52,4 +52,13 @@ export function toRoots(root: string): PodRoots {
 export async function makeFolders({ auth, hidden, home, homeHidden, scratch, shown, tree }: PodRoots): Promise<void> {
   for (const folder of [home, homeHidden, shown, tree, hidden, ...scratch, auth])
     await mkdir(folder, { recursive: true, mode: 0o755 });
+}
+
+/** Tells if a user has the folders of the agent. In another one's, git would trust no repository. */
+export async function areFoldersOf(
+  uid: number | undefined,
+  { home, tree }: Pick<PodRoots, "home" | "tree">,
+): Promise<boolean> {
+  const facts = await Promise.all([lstat(home), lstat(tree)]);
+  return facts.every((found) => found.uid === uid);
 }

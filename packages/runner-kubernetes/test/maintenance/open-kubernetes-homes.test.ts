@@ -58,13 +58,13 @@ it("Removing a session removes its Pod, and what is kept of it", async () => {
   expect((await openKubernetesHomes({ owner, stateDir, cluster: undefined }).list()).length).toBe(0);
 });
 
-it("A Pod is named for a session that runs in it, and no home is exported", async () => {
+it("A Pod is named for a session that runs in it, and no home of a Pod is exported", async () => {
   const { cluster, owner, stateDir } = await setUp();
   const homes = openKubernetesHomes({ owner, stateDir, cluster });
 
   expect([...(await homes.measure([RUNNING]))]).toMatchObject([[RUNNING, { pod: `pod-${RUNNING}` }]]);
   const packing = homes.pack(KEPT, new PassThrough(), { signal: new AbortController().signal });
-  await expect(packing).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  await expect(packing).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
 });
 
 it("Garbage is collected in both places", async () => {

@@ -17,6 +17,7 @@ it("the agent's container finds hold and its profile, and budgie hears what it s
   expect(readFileSync(join(running.roots.programs, "hold"), "utf8")).toBe("hold");
   expect(readdirSync(running.roots.programs).toSorted()).toEqual(["hold", "profile.bpf"]);
   expect((await budgie.ask({ purpose: "control", ask: "hello" })).last).toMatchObject({
+    areFoldersOwn: true,
     ok: true,
     landlock: 5,
     ports: [32_768, 60_999],
