@@ -139,7 +139,8 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
       const live = await pod.open({ signal }, shape);
       await Promise.all([network.guarded, prepareFiles(live, command, { ...shape, signal }), given.ready]);
       const order = toOrder(context, { command, options: given, hasProxy: network.hasProxy });
-      const child = await processes.start(live, { order, input: given.input, signal });
+      // A session that ends meanwhile stops it later, as one that runs.
+      const child = await processes.start(live, { order, input: given.input, signal: given.signal });
       wasUsed = true;
       const closing = child.exit.then(leave, leave);
       return {

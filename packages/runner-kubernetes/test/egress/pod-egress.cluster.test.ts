@@ -43,7 +43,7 @@ describe.skipIf(lack !== undefined)("the network of a Pod on a cluster", () => {
   const run = (script: string, hasProxy = true): Promise<string> =>
     opened.run({
       argv: ["bash", "-c", script],
-      ...toPodVariables({ user: { uid: 1000, gid: 1000 }, env: {}, hasProxy, hasTrust: true }),
+      ...toPodVariables({ env: {}, hasProxy, hasTrust: true }),
       directory: "/home/agent",
       ports: [3128],
       isReadOnly: false,
