@@ -217,8 +217,15 @@ export default defineConfig({
       },
       {
         ...shared,
-        // They run where scripts/test-cluster has built a cluster, and are skipped elsewhere.
-        test: { name: "cluster", include: ["packages/*/test/**/*.cluster.test.ts"], ...onEngine },
+        test: {
+          // They run where scripts/test-cluster has built a cluster, and are skipped elsewhere.
+          name: "cluster",
+          include: ["packages/*/test/**/*.cluster.test.ts"],
+          ...onEngine,
+          // Each file has a cluster of its own, which takes a gigabyte, and works more than it waits. Other projects run before.
+          maxWorkers: availableParallelism(),
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },

@@ -33,12 +33,14 @@ check_built() {
 }
 
 build_kube() {
-  local major=${kubernetes%%.*} minor version
+  local major=${kubernetes%%.*} minor version package
   minor=${kubernetes#*.}
   # Without these, the programs say that they are v0.0.0, and the kubelet finds itself too old.
   for version in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
     set -- "$@" -X "$version.gitVersion=v$kubernetes" -X "$version.gitMajor=$major" -X "$version.gitMinor=${minor%%.*}"
   done
+  # Without these, Helm renders charts for Kubernetes 1.20.
+  for package in common v2/lint/rules; do set -- "$@" -X "helm.sh/helm/v4/pkg/chart/$package.k8sVersionMinor=${minor%%.*}"; done
   build_go kube . "$*"
 }
 

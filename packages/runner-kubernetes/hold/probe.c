@@ -1,11 +1,11 @@
 /*
  * hold probe WORD...: a word is tcp:ADDRESS:PORT or udp:ADDRESS:PORT, an address of IPv6 in brackets, or `end` for the
- * container's termination file. It tries all at once for a second, and prints a line for each: the word, and
+ * container's termination file. It tries all at once for half a second, and prints a line for each: the word, and
  * connected (for UDP: it answered), refused (by the address itself), denied (by the jail), unreachable (also: refused on
  * the way there) or timeout; writable, denied or missing.
  */
 
-enum { MOST_PROBES = 64, PROBE_SECONDS = 1 };
+enum { MOST_PROBES = 64, PROBE_MS = 500 };
 
 union address {
   sa_family_t family;
@@ -149,7 +149,7 @@ static const char *try_end(void) {
 __attribute__((noreturn)) static void probe(int count, const char *const *words) {
   struct pollfd waits[MOST_PROBES];
   const char *results[MOST_PROBES];
-  struct timespec limit = {.tv_sec = PROBE_SECONDS};
+  struct timespec limit = {.tv_nsec = PROBE_MS * 1000000L};
   int left = 0;
   if (count > MOST_PROBES) die("hold: too many probes\n");
   for (int i = 0; i < count; i++) {

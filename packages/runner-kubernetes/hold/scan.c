@@ -5,7 +5,8 @@
  * nothing in between.
  */
 
-enum { MOST_AT_ONCE = 8192, SCAN_MS = 500, MOST_OPEN = 64 };
+/* Half of an agent's ephemeral ports, and fewer than the files that it may open. */
+enum { MOST_AT_ONCE = 14336, SCAN_MS = 500, MOST_OPEN = 64 };
 
 static struct pollfd scanned[MOST_AT_ONCE];
 static uint16_t scanned_ports[MOST_AT_ONCE];
@@ -32,6 +33,8 @@ static void say_open(uint16_t port) {
 static uint32_t begin_scan(union address *to, uint32_t next, uint32_t last, unsigned *count) {
   for (*count = 0; next <= last && *count < MOST_AT_ONCE; next++) {
     long file = CALL3(socket, to->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    /* A machine may allow fewer open files. */
+    if (file == -EMFILE && *count > 0) break;
     if (file < 0) die("hold: no socket for a scan\n");
     to->four.sin_port = __builtin_bswap16(next);
     long failed = CALL3(connect, file, to, size_of(to));

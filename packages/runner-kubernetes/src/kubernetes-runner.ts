@@ -7,9 +7,10 @@ import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress"
 import { connectCluster, type Cluster } from "./api/index.ts";
 import { readTrust } from "./egress/index.ts";
 import { createKeptSessions } from "./keeping/create-kept-sessions.ts";
-import { createKubernetesSession, type KubernetesSession, type Opening } from "./kubernetes-session.ts";
-import type { KubernetesRunnerOptions } from "./kubernetes-runner-options.ts";
-import { collectGarbage, holdLease, listSessions } from "./lease/index.ts";
+import { createKubernetesSession, type Suspendable, type Opening } from "./kubernetes-session.ts";
+import type { KubernetesRunnerOptions } from "./turn/kubernetes-runner-options.ts";
+import { holdLease } from "./lease/index.ts";
+import { collectKubernetesGarbage, openKubernetesHomes } from "./maintenance/index.ts";
 import { createGate } from "./proof/index.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
 import { followPods } from "./session/follow-pods.ts";
@@ -35,9 +36,10 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
   const cluster = await connectCluster(options);
   await cluster.version();
   const context = createContext(cluster, options);
-  const sessions = new Map<SessionId, Promise<KubernetesSession>>();
+  const place = { cluster, stateDir: options.stateDir };
+  const sessions = new Map<SessionId, Promise<Suspendable>>();
 
-  function openOnce(opening: Opening): Promise<KubernetesSession> {
+  function openOnce(opening: Opening): Promise<Suspendable> {
     const session = sessions.get(opening.id) ?? open(opening);
     sessions.set(opening.id, session);
     // A failed session can be opened again.
@@ -45,12 +47,12 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
     return session;
   }
 
-  async function open(opening: Opening): Promise<KubernetesSession> {
+  async function open(opening: Opening): Promise<Suspendable> {
     await options.owner.hold();
     return follow(await createKubernetesSession(context, opening));
   }
 
-  function follow(session: KubernetesSession): KubernetesSession {
+  function follow(session: Suspendable): Suspendable {
     const forget = (): void => void sessions.delete(session.id);
     return {
       ...session,
@@ -68,20 +70,8 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
     print: (argv) => options.owner.hold().then(() => printInPod(context, argv)),
     openSession: (id) => openOnce({ id, origin: "new" }),
     resumeSession: (id) => openOnce({ id, origin: "kept" }),
-    async listSessions() {
-      const kept = await context.kept.list();
-      const running = await listSessions(cluster, options.owner);
-      return [...kept, ...running.filter(({ id }) => !kept.some((one) => one.id === id))];
-    },
-    async collectGarbage(policy) {
-      const ofCluster = await collectGarbage(cluster, { owner: options.owner, policy });
-      const ofFolder = await context.kept.collectGarbage(policy);
-      return {
-        removed: [...ofCluster.removed, ...ofFolder.removed],
-        kept: [...ofCluster.kept, ...ofFolder.kept],
-        failed: [...ofCluster.failed, ...ofFolder.failed],
-      };
-    },
+    listSessions: () => openKubernetesHomes({ ...place, owner: options.owner }).list(),
+    collectGarbage: (policy) => collectKubernetesGarbage({ ...place, owner: options.owner, policy }),
     async close() {
       const signal = AbortSignal.timeout(CLOSE_LIMIT_MS);
       const isKept = options.keepSessionsMs !== undefined;

@@ -14,7 +14,7 @@ import { checkAccess } from "./files/check-access.ts";
 import { coverHome } from "./files/cover-home.ts";
 import { createPodCopy } from "./files/create-pod-copy.ts";
 import { createPodHome } from "./files/create-pod-home.ts";
-import { createHomeFilling, type HomeFilling } from "./files/fill-home.ts";
+import { createHomeFilling, type HomeFilling } from "./files/create-home-filling.ts";
 import { hideCovers } from "./files/find-kinds.ts";
 import { readHomeCovers } from "./files/read-home-covers.ts";
 import { adoptPod } from "./session/adopt-pod.ts";
@@ -31,7 +31,7 @@ import { toShape } from "./turn/to-shape.ts";
 import type { WireStream } from "./wire/index.ts";
 
 /** A session of this process, which another process can resume later. */
-export type KubernetesSession = RunnerSession & {
+export type Suspendable = RunnerSession & {
   /** Stops its process, packs what it has without the login, and removes its Pod */
   readonly suspend: (signal: AbortSignal) => Promise<void>;
 };
@@ -44,10 +44,7 @@ const WAIT_MS = 10 * 60_000;
 const PACK_MS = 10 * 60_000;
 
 /** Opens a session, which gets a Pod when something needs one. */
-export async function createKubernetesSession(
-  context: ClusterContext,
-  { id, origin }: Opening,
-): Promise<KubernetesSession> {
+export async function createKubernetesSession(context: ClusterContext, { id, origin }: Opening): Promise<Suspendable> {
   const { idle, kept, options, place, proxies } = context;
   const { keepSessionsMs: keepMs } = options;
   const egress = createPodEgress(proxies.reserve());
@@ -68,9 +65,9 @@ export async function createKubernetesSession(
   if (origin === "new") await kept.begin(id, keepMs);
   const packed = origin === "new" ? NOTHING : await kept.take(id, { keepMs, adopt });
   let { isPacked } = packed;
-  const copy = createPodCopy({ session: id, fillId: packed.fillId, openPod: (signal) => pod.open({ signal }) });
+  const copy = createPodCopy({ session: id, fillId: packed.fillId, openPod: openPresent });
   if (left !== undefined) await copy.enter(left);
-  const archive = createPodHome(async () => (await pod.open({ signal: removed.signal })).wire);
+  const archive = createPodHome(async () => (await openPresent()).wire);
   const files = createHomeFiles(archive);
   let filling: { readonly of: LivePod; readonly home: HomeFilling } | undefined;
   const pod = createSessionPod({
@@ -93,6 +90,11 @@ export async function createKubernetesSession(
     },
   });
   const idler = { stop: () => pod.leave(AbortSignal.timeout(PACK_MS)) };
+
+  async function openPresent(signal?: AbortSignal): Promise<LivePod> {
+    removed.signal.throwIfAborted();
+    return pod.open({ signal: AbortSignal.any([removed.signal, ...(signal === undefined ? [] : [signal])]) });
+  }
 
   async function openNew(shape: PodOpening["shape"], { signal }: Pick<PodWait, "signal">): Promise<LivePod> {
     const wait = { limitMs: options.waitMs ?? WAIT_MS, signal };

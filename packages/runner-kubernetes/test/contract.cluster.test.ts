@@ -5,10 +5,10 @@ import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, describe } from "vitest";
 import { createOwner, type Runner } from "@budgie/core";
 
-import { describeRunner, findClusterLack, startCluster, type Cluster } from "@budgie/testkit";
+import { describeRunner, findClusterLack, startCluster, toEndedProcess, type Cluster } from "@budgie/testkit";
 import { createKubernetesRunner } from "../src/index.ts";
-import { listPodProcesses } from "./helpers/list-pod-processes.ts";
-import { shareThroughCopies } from "./helpers/share-through-copies.ts";
+import { listPodProcesses } from "./list-pod-processes.ts";
+import { shareThroughCopies } from "./share-through-copies.ts";
 
 const lack = findClusterLack();
 // The usual reporter does not print titles of what it skips.
@@ -50,7 +50,7 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
   describeRunner("kubernetes", {
     async create(options) {
       const stateDir = join(place, "state");
-      const owner = createOwner({ stateDir });
+      const owner = createOwner({ stateDir, process: toEndedProcess() });
       const { kubeconfig } = server;
       const limits = { memoryBytes: 512 * 1024 ** 2, cpus: 0.1 };
       const runner: Runner = await createKubernetesRunner({

@@ -25,13 +25,13 @@ it("a release has every package, each after those that it needs", () => {
   expect(early).toEqual([]);
 });
 
-it("a release publishes all but the testkit and a runner that nothing starts yet, and needs nothing that is not published", () => {
+it("a release publishes all but the testkit, and needs nothing that is not published", () => {
   const [kept, published] = [true, false].map((isKept) =>
     manifests.filter((each) => (each.private === true) === isKept),
   );
   const needed = new Set(published?.flatMap(({ dependencies = {} }) => Object.keys(dependencies)));
 
-  expect(kept?.map(({ name }) => name)).toEqual(["@budgie/runner-kubernetes", "@budgie/testkit"]);
+  expect(kept?.map(({ name }) => name)).toEqual(["@budgie/testkit"]);
   for (const { name } of kept ?? []) expect(needed).not.toContain(name);
   expect(published?.filter(({ publishConfig }) => publishConfig?.access !== "public")).toEqual([]);
 });

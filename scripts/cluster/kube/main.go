@@ -1,4 +1,4 @@
-// kube is the programs of a Kubernetes cluster in one file, which links once what they share.
+// kube is the programs of a Kubernetes cluster and of its clients in one file, which links once what they share.
 package main
 
 import (
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
+	helm "helm.sh/helm/v4/pkg/cmd"
 	"k8s.io/component-base/cli"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
@@ -30,8 +31,12 @@ func main() {
 		fail("usage: kube PROGRAM [ARGUMENT]...")
 	}
 	os.Args = os.Args[1:]
-	if os.Args[0] == "etcd" {
+	switch os.Args[0] {
+	case "etcd":
 		etcdmain.Main(os.Args)
+		return
+	case "helm":
+		runHelm()
 		return
 	}
 	create, found := programs[os.Args[0]]
@@ -39,6 +44,17 @@ func main() {
 		fail("kube: there is no program " + os.Args[0])
 	}
 	os.Exit(cli.Run(create()))
+}
+
+// Helm prints its errors itself, and has other flags than what component-base adds.
+func runHelm() {
+	command, err := helm.NewRootCmd(os.Stdout, os.Args[1:], helm.SetupLogging)
+	if err != nil {
+		fail("helm: " + err.Error())
+	}
+	if command.Execute() != nil {
+		os.Exit(1)
+	}
 }
 
 func fail(why string) {

@@ -147,7 +147,7 @@ async function fillLab(
   const environmentSecret = putIntoEnvironment(undo);
   const owner = createOwner({ stateDir });
   undo.push(() => owner.release());
-  const network = withReachable(await createLabNetwork(), attacked);
+  const network = addReachable(await createLabNetwork(), attacked);
   undo.push(() => network[Symbol.asyncDispose]());
   const createRunner = async (
     { credentials = common, target = attacked }: Pick<OpenOptions, "credentials" | "target"> = {},
@@ -224,7 +224,7 @@ function putIntoEnvironment(undo: (() => Promise<void>)[]): string {
 }
 
 /** Returns the network with a policy that the target can keep, so that all other claims can be tried. */
-function withReachable(network: LabNetwork, { hasProxy }: Target): LabNetwork {
+function addReachable(network: LabNetwork, { hasProxy }: Target): LabNetwork {
   if (hasProxy) return network;
   const none: EgressPolicy = { mode: "none", hosts: [] };
   return { ...network, policy: none, otherPolicy: none };

@@ -1,4 +1,4 @@
 // The public surface of @budgie/runner-kubernetes/egress: every export is named here, and becomes API.
-export { createPodEgress, type PodEgress, type PodNetwork } from "./pod-egress.ts";
+export { createPodEgress } from "./pod-egress.ts";
 export { readTrust, sendTrust, type Trust } from "./trust.ts";
-export { toPodVariables, type PodVariables } from "./to-pod-variables.ts";
+export { toPodVariables } from "./to-pod-variables.ts";

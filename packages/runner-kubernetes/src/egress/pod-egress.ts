@@ -22,7 +22,7 @@ export type PodEgress = {
 };
 
 /** The network of one process in a Pod. */
-export type PodNetwork = ProxiedNetwork & {
+type PodNetwork = ProxiedNetwork & {
   /** True if the process may use the proxy, and needs the variables that name it */
   readonly hasProxy: boolean;
 };

@@ -11,54 +11,89 @@ export type HomeCovers = {
   readonly paths: readonly string[];
   /** All that is there, each folder before what is in it */
   readonly entries: readonly FilledEntry[];
+  /** What is shown at its own path on the host, below the Pod's path for that */
+  readonly shown: readonly FilledEntry[];
 };
 
-type Layer = { readonly path: string; readonly entries: readonly FilledEntry[] };
+/** The paths of a Pod. */
+export type ShownPlace = {
+  /** The path of `findShownPath`, with which the Pod was made; default none */
+  readonly shownPath?: string | undefined;
+};
 
 /**
- * Reads what a command shows and hides in its home, as the mounts of a container would: each projection, and in a hidden folder only its
- * cover's files and projections. A projection without a path in the home cannot be shown in a Pod: one that is required throws `CONFIG_INVALID`,
- * others are left out. Throws as `holdProjection` does, and `CONFIG_INVALID` for more files or bytes than are sent.
+ * Reads what a command shows and hides, as the mounts of a container would: each projection in the home and at its own path on the host, and in a
+ * hidden folder of the home only its cover's files and projections. Nothing outside `shownPath` is shown at its own path: a projection
+ * that is required and has no other throws `CONFIG_INVALID`. Throws as `holdProjection` does, and `CONFIG_INVALID` for more files or bytes
+ * than are sent.
  */
-export async function readHomeCovers(command: Pick<Command, "hidden" | "projections">): Promise<HomeCovers> {
-  const layers = await readLayers(command.projections);
+export async function readHomeCovers(
+  command: Pick<Command, "hidden" | "projections">,
+  place: ShownPlace = {},
+): Promise<HomeCovers> {
+  const { inHome, shown } = await readLayers(command.projections, place);
   for (const [path, cover] of Object.entries(splitHidden(command).ofHome))
     // If the user's own folder is shown as a whole, there is nothing to hide.
-    if (!layers.has(path)) layers.set(path, { path, entries: listCover(path, cover) });
-  const paths = [...layers.keys()];
+    if (!inHome.has(path)) inHome.set(path, listCover(path, cover));
+  const paths = [...inHome.keys()];
   return {
     paths: paths.filter((path) => !paths.some((other) => other !== path && isWithin(path, other))),
-    entries: stack([...layers.values()]),
+    entries: stack(inHome),
+    shown: stack(shown),
   };
 }
 
-/** Reads the projections, by their paths. The first one at a path wins. */
-async function readLayers(projections: readonly Projection[]): Promise<Map<string, Layer>> {
+/** Entries by the path at which they are laid over others. */
+type Layers = Map<string, readonly FilledEntry[]>;
+
+/** Reads the projections. The first one at a path wins. */
+async function readLayers(projections: readonly Projection[], place: ShownPlace) {
   await using heldSources = createHeldSources();
-  const layers = new Map<string, Layer>();
+  const [inHome, shown]: [Layers, Layers] = [new Map(), new Map()];
   const room = createProjectionRoom();
   for (const projection of projections) {
-    const path = toHomePath(projection);
-    if (path === undefined || layers.has(path)) continue;
+    const places = [
+      { layers: inHome, path: toHomePath(projection) },
+      { layers: shown, path: toShownPath(projection, place) },
+    ].filter(({ layers, path }) => path !== undefined && !layers.has(path));
+    if (places.length === 0) continue;
     const source = await holdProjection(heldSources, projection);
     if (source?.kind !== "file" && source?.kind !== "folder") continue;
-    layers.set(path, { path, entries: await readProjection(source, path, room) });
+    const entries = await readProjection(source, room);
+    for (const { layers, path = "" } of places) layers.set(path, moveTo(path, entries));
   }
-  return layers;
+  return { inHome, shown };
 }
 
-/** Returns the path of a projection below the home; `undefined` for one that can be left out. */
-function toHomePath({ home, isRequired, source }: Projection): string | undefined {
-  if (home === undefined) {
-    if (isRequired === true) throw unshowableError(source);
-    return undefined;
-  }
+/** Returns the path of a projection below the home; `undefined` for one that has none there. */
+function toHomePath({ home, source }: Projection): string | undefined {
+  if (home === undefined) return undefined;
   const path = posix.join(home, ".");
   if (isHomePath(path)) return path;
   throw new BudgieError(
     "CONFIG_INVALID",
     `${JSON.stringify(source)} cannot be shown at ${JSON.stringify(home)}, which is not the path of a file in a home.`,
   );
+}
+
+/** Returns the path of a projection below the Pod's path for the host's files; `undefined` for one that can be left out there. */
+function toShownPath({ home, isRequired, source }: Projection, { shownPath }: ShownPlace): string | undefined {
+  const path = posix.join(source, ".");
+  if (shownPath !== undefined && path.startsWith(`${shownPath}/`)) {
+    const below = path.slice(shownPath.length + 1);
+    if (isHomePath(below)) return below;
+  }
+  if (isRequired === true && home === undefined) throw unshowableError(source, shownPath);
+  return undefined;
+}
+
+/** Returns entries below a path, without those whose path is too long there. */
+function moveTo(path: string, entries: readonly FilledEntry[]): readonly FilledEntry[] {
+  const moved = entries.map(({ content, entry }) => ({
+    content,
+    entry: { ...entry, path: posix.join(path, entry.path) },
+  }));
+  return moved.filter(({ entry }) => isHomePath(entry.path));
 }
 
 function listCover(path: string, cover: CoverEntry): readonly FilledEntry[] {
@@ -73,9 +108,9 @@ function listCover(path: string, cover: CoverEntry): readonly FilledEntry[] {
 }
 
 /** Lays the deeper paths over the others, as mounts lie over each other. */
-function stack(layers: readonly Layer[]): readonly FilledEntry[] {
+function stack(layers: Layers): readonly FilledEntry[] {
   const shown = new Map<string, FilledEntry>();
-  for (const { entries, path } of layers.toSorted((a, b) => countParts(a.path) - countParts(b.path))) {
+  for (const [path, entries] of [...layers].toSorted(([a], [b]) => countParts(a) - countParts(b))) {
     for (const parent of listParents(path))
       if (shown.has(parent) && shown.get(parent)?.entry.kind !== "folder") throw belowFileError(path, parent);
     for (const other of shown.keys()) if (isWithin(other, path)) shown.delete(other);
@@ -96,14 +131,15 @@ function listParents(path: string): readonly string[] {
 function belowFileError(path: string, parent: string): BudgieError {
   return new BudgieError(
     "CONFIG_INVALID",
-    `"${path}" cannot be shown in the agent's home, where "${parent}" is shown as something else than a folder. Take out one of them.`,
+    `"${path}" cannot be shown to the agent where "${parent}" is shown as something else than a folder. Take out one of them.`,
   );
 }
 
-function unshowableError(path: string): BudgieError {
+function unshowableError(path: string, shownPath: string | undefined): BudgieError {
+  const where = shownPath === undefined ? "" : ` but what is below ${JSON.stringify(shownPath)}`;
   return new BudgieError(
     "CONFIG_INVALID",
-    `The mount ${JSON.stringify(path)} cannot be shown in a Pod, into which nothing of this machine is mounted. ` +
+    `The mount ${JSON.stringify(path)} cannot be shown in a Pod, into which nothing of this machine is mounted${where}. ` +
       `Put it into the sandbox's image, or take it out of "mounts" in the configuration file.`,
   );
 }

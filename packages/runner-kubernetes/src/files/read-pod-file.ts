@@ -1,7 +1,7 @@
 import { BudgieError } from "@budgie/core";
 import { awaitAnswer } from "../session/ask-pod.ts";
 import type { Clock, Wire } from "../wire/index.ts";
-import { withStream } from "./with-stream.ts";
+import { talkToPod } from "./talk-to-pod.ts";
 
 /** The start of a file to read. */
 export type PodReading = {
@@ -21,7 +21,7 @@ export function readPodFile<T>(
   take: (content: AsyncIterable<Buffer>) => Promise<T>,
 ): Promise<PodFile<T>> {
   const request = { purpose: "file", act: "read", path, mostBytes } as const;
-  return withStream({ wire, clock, request }, async (stream, tick) => {
+  return talkToPod({ wire, clock, request }, async (stream, tick) => {
     stream.end();
     async function* pieces(): AsyncGenerator<Buffer> {
       let room = mostBytes;

@@ -1,8 +1,8 @@
 import { constants, type Stats } from "node:fs";
 import { lstat, open, opendir, readlink, type FileHandle } from "node:fs/promises";
+import { posix } from "node:path";
 import { BudgieError, isHomePath } from "@budgie/core";
 import type { FilledEntry } from "@budgie/core/copies";
-import { readStart } from "@budgie/sandbox/home";
 import { descriptorPath, movedError, type HeldSource } from "@budgie/sandbox/mounts";
 
 /** The room for all projections of a turn, from which each that is read takes its part. */
@@ -23,21 +23,19 @@ export function createProjectionRoom(): ProjectionRoom {
 }
 
 /**
- * Reads a file or a folder of the host as entries at a path, as a read-only mount would show them: links are kept as links, and what is neither
- * a file nor a folder, or cannot be read, is left out. Throws `CONFIG_INVALID` if it is larger than the room.
+ * Reads a file or a folder of the host as entries, by their paths below it, as a read-only mount would show them: links are kept as links, and
+ * what is neither a file nor a folder, is on another file system or cannot be read is left out. Throws `CONFIG_INVALID` if it is larger than the room.
  */
-export async function readProjection(
-  source: HeldSource,
-  at: string,
-  room: ProjectionRoom,
-): Promise<readonly FilledEntry[]> {
+export async function readProjection(source: HeldSource, room: ProjectionRoom): Promise<readonly FilledEntry[]> {
   const entries: FilledEntry[] = [];
+  await using root = await openSource(source);
+  const { dev } = await root.stat();
 
   async function readAny(file: FileHandle, here: string, path: string): Promise<void> {
     const facts = await file.stat();
     if (facts.isDirectory()) return readFolder(file, here, path);
     if (!facts.isFile()) return;
-    const content = await readStart(file.createReadStream({ autoClose: false }), room.bytes + 1);
+    const content = await readBytes(file, Math.min(facts.size, room.bytes) + 1);
     const mode = (facts.mode & 0o111) === 0 ? 0o444 : 0o555;
     add({ entry: { path, kind: "file", mode, size: content.length }, content });
   }
@@ -50,7 +48,7 @@ export async function readProjection(
       if (names.length > MOST_FILES) throw tooMuchError(source.path);
       names.push(name);
     }
-    for (const name of names.toSorted()) await readChild(`${here}/${name}`, `${at}/${name}`);
+    for (const name of names.toSorted()) await readChild(`${here}/${name}`, posix.join(at, name));
   }
 
   async function readChild(here: string, path: string): Promise<void> {
@@ -61,7 +59,7 @@ export async function readProjection(
       if (target !== undefined) add({ entry: { path, kind: "link", target } });
       return;
     }
-    if (facts === undefined) return;
+    if (facts?.dev !== dev) return;
     const file = await openPlain(here, facts);
     if (file === undefined) return;
     await using _file = file;
@@ -75,9 +73,18 @@ export async function readProjection(
     entries.push(entry);
   }
 
-  await using file = await openSource(source);
-  await readAny(file, source.here, at);
+  await readAny(root, source.here, "");
   return entries;
+}
+
+/** Reads at most so many bytes: a file may grow meanwhile. */
+async function readBytes(file: FileHandle, most: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(most);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < most; length += read) {
+    read = (await file.read(bytes, length, most - length)).bytesRead;
+  }
+  return bytes.subarray(0, length);
 }
 
 /** Opens a file or a folder that can be read. Anything else is not even opened, which a device could notice. */

@@ -3,7 +3,7 @@ import { BudgieError } from "@budgie/core";
 import type { FilledEntry } from "@budgie/core/copies";
 import { toRecords } from "@budgie/sandbox/records";
 import { awaitAnswer } from "../session/ask-pod.ts";
-import { withStream, type PodTalk } from "./with-stream.ts";
+import { talkToPod, type PodTalk } from "./talk-to-pod.ts";
 
 /** The input of a request. */
 export type PodInput = {
@@ -12,17 +12,18 @@ export type PodInput = {
   readonly entries: AsyncIterable<FilledEntry>;
 };
 
+const JOINED_BYTES = 65_536;
+
 /** Sends entries to a Pod as records, and resolves once it has said that all are there. */
 export function sendEntries(talk: PodTalk, { entries, list }: PodInput): Promise<void> {
-  return withStream(talk, async (stream, tick) => {
+  return talkToPod(talk, async (stream, tick) => {
     stream.input.resume();
     const answered = new AbortController();
     const stop = (): void => answered.abort();
     stream.last.then(stop, stop);
     let isSent = false;
     async function* pieces(): AsyncGenerator<Buffer> {
-      if (list !== undefined) yield list;
-      for await (const piece of toRecords(entries)) {
+      for await (const piece of join(list, toRecords(entries))) {
         tick();
         yield piece;
       }
@@ -37,6 +38,20 @@ export function sendEntries(talk: PodTalk, { entries, list }: PodInput): Promise
     await awaitAnswer(stream);
     if (!isSent) throw earlyError();
   });
+}
+
+/** Joins small pieces, of which each would be a frame. */
+async function* join(first: Buffer | undefined, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer[] = first === undefined ? [] : [first];
+  let bytes = first?.length ?? 0;
+  for await (const piece of pieces) {
+    held.push(piece);
+    bytes += piece.length;
+    if (bytes < JOINED_BYTES) continue;
+    yield Buffer.concat(held);
+    [held, bytes] = [[], 0];
+  }
+  if (bytes > 0) yield Buffer.concat(held);
 }
 
 function earlyError(): BudgieError {

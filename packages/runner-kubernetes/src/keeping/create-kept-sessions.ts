@@ -13,7 +13,7 @@ import { createKeptRecords, toFull, type KeptFile, type KeptRecord, type PackedS
 import { loadFile, storeFile } from "./store-file.ts";
 
 /** The sessions of all owners that are packed in a state directory. */
-export type KeptSessions = {
+export type KeptStore = {
   readonly list: () => Promise<readonly HomeRecord[]>;
   /** Begins a session of this owner, of which nothing is packed. Throws `SESSION_NOT_FOUND` if another owner has one of this id */
   readonly begin: (id: SessionId, keepMs: number | undefined) => Promise<void>;
@@ -24,7 +24,7 @@ export type KeptSessions = {
    */
   readonly take: (id: SessionId, taking: Taking) => Promise<PackedFacts>;
   /** Packs what a Pod has of a session, in which no process runs. What was packed before stays unless it resolves */
-  readonly pack: (pod: LivePod, packing: SessionPacking) => Promise<void>;
+  readonly pack: (pod: LivePod, packing: Packing) => Promise<void>;
   /** Fills a new Pod with what was packed. The Pod is good for nothing unless it resolves */
   readonly restore: (pod: LivePod, id: SessionId, signal?: AbortSignal) => Promise<void>;
   /** Notes that a session is about to be changed in a Pod, so that what was packed of it is out of date */
@@ -35,22 +35,22 @@ export type KeptSessions = {
 };
 
 /** The facts about what was packed of a session. */
-export type PackedFacts = {
+type PackedFacts = {
   /** True if there is something to restore */
   readonly isPacked: boolean;
   /** The id of the fill of its copy, if that is packed */
   readonly fillId: string | undefined;
 };
 
-export type Taking = {
+type Taking = {
   readonly keepMs: number | undefined;
   readonly adopt: () => Promise<boolean>;
 };
 
 /** The session to pack. */
-export type SessionPacking = {
+type Packing = {
   readonly session: SessionId;
-  /** Of its copy; `undefined` if it has none */
+  /** The id of its copy's fill; `undefined` if it has no copy */
   readonly fillId: string | undefined;
   /** The limits of the Pod's volumes */
   readonly limits: { readonly homeBytes: number; readonly copyBytes: number };
@@ -69,7 +69,7 @@ export function createKeptSessions({
 }: {
   readonly owner: Owner;
   readonly stateDir: string;
-}): KeptSessions {
+}): KeptStore {
   const records = createKeptRecords(stateDir);
 
   async function begin(id: SessionId, keepMs: number | undefined): Promise<void> {
@@ -107,7 +107,7 @@ export function createKeptSessions({
     return facts.every((found, index) => found?.isFile() === true && found.size === files[index]?.bytes);
   }
 
-  async function pack(pod: LivePod, { fillId, keepMs, limits, session: id, signal }: SessionPacking): Promise<void> {
+  async function pack(pod: LivePod, { fillId, keepMs, limits, session: id, signal }: Packing): Promise<void> {
     await owner.hold();
     const before = await records.find(id);
     const record = { id, owner: owner.record, created: before?.created ?? new Date(), keepMs };

@@ -22,7 +22,7 @@ export function openKubernetesHomes({ cluster, owner, stateDir }: KubernetesHome
     },
     async remove(id) {
       const pods = (await cluster?.list("pods", `${OURS},dev.budgie.session=${id}`)) ?? [];
-      await Promise.all(pods.map((pod) => cluster?.remove("pods", pod)));
+      for (const pod of pods) await cluster?.remove("pods", pod);
       await kept.remove(id);
     },
     pack: (id) => Promise.reject(packedError(id)),

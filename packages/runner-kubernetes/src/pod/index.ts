@@ -1,3 +1,4 @@
 // The public surface of @budgie/runner-kubernetes/pod: every export is named here, and becomes API.
+export { findShownPath } from "./find-shown-path.ts";
 export type { PodLimits, PodOwner, PodShape } from "./pod-shape.ts";
 export { toSandboxPod } from "./to-sandbox-pod.ts";

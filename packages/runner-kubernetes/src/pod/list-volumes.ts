@@ -41,7 +41,7 @@ export function listSidecarMounts() {
 }
 
 /** Lists the mounts of the agent. */
-export function listAgentMounts({ workspace }: Pick<PodShape, "workspace">) {
+export function listAgentMounts({ shownPath, workspace }: Pick<PodShape, "shownPath" | "workspace">) {
   return [
     { name: "programs", mountPath: POD.programs, readOnly: true },
     { name: "home", mountPath: SANDBOX.home, subPath: basename(SANDBOX.home) },
@@ -49,6 +49,7 @@ export function listAgentMounts({ workspace }: Pick<PodShape, "workspace">) {
     { name: "scratch", mountPath: "/tmp", subPath: "tmp" },
     { name: "scratch", mountPath: "/dev/shm", subPath: "shm" },
     { name: "scratch", mountPath: SANDBOX.auth, subPath: "auth", readOnly: true },
+    ...(shownPath === undefined ? [] : [{ name: "home", mountPath: shownPath, subPath: "shown", readOnly: true }]),
   ];
 }
 

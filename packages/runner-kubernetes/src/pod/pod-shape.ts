@@ -9,6 +9,8 @@ export type PodShape = {
   readonly limits: PodLimits;
   /** The path of the workspace's copy in the agent's container */
   readonly workspace: string;
+  /** The path at which the agent has the host's files that are shown at their own paths, of `findShownPath`; default none */
+  readonly shownPath?: string | undefined;
   readonly labels: Readonly<Record<string, string>>;
   /** The object with whose removal the cluster removes the Pod */
   readonly owner?: PodOwner | undefined;

@@ -13,9 +13,9 @@ import { parseScanReport } from "./scan-report.ts";
 export type Gate = {
   /**
    * Resolves to the walls that the Pod lacks and the user accepted. Rejects with `RUNNER_UNAVAILABLE` if another did not hold. `run` runs a
-   * process as an agent is run, and resolves to what it prints.
+   * process as an agent is run, and resolves to what it prints. Between two processes it ends with `CANCELLED` once the signal aborts.
    */
-  readonly prove: (pod: ProvenPod, run: RunInPod) => Promise<readonly Breach[]>;
+  readonly prove: (pod: ProvenPod, run: RunInPod, signal?: AbortSignal) => Promise<readonly Breach[]>;
 };
 
 /** The Pod to prove. */
@@ -67,7 +67,7 @@ export function createGate({ server }: Pick<Cluster, "server">, options: GateOpt
     return report;
   }
 
-  async function prove(pod: ProvenPod, run: RunInPod): Promise<readonly Breach[]> {
+  async function prove(pod: ProvenPod, run: RunInPod, signal?: AbortSignal): Promise<readonly Breach[]> {
     const lacks = [...findKernelLack(pod), ...findAddressLack(pod)];
     refuse(lacks, accepted);
     const service = parseHostPort(pod.service);
@@ -79,6 +79,7 @@ export function createGate({ server }: Pick<Cluster, "server">, options: GateOpt
       accepted,
       control,
       pauseMs,
+      signal,
       probe: (words, jail) => run(toOrder([HOLD, "probe", ...words], jail)),
     });
     const listening = await findListeners(pod, (argv) => run(toOrder(argv, "jailed")));

@@ -14,6 +14,7 @@ export type Proving = {
   readonly accepted: readonly Wall[];
   /** Time between two rounds after a breach; default 1 s */
   readonly pauseMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** The address to which the jail lets a process connect: if that fails, the probe itself does not work. */
@@ -29,7 +30,7 @@ const PAUSE_MS = 1000;
  * the agent.
  */
 export async function proveWalls(proving: Proving): Promise<readonly Breach[]> {
-  const { accepted, pauseMs = PAUSE_MS, targets } = proving;
+  const { accepted, pauseMs = PAUSE_MS, signal, targets } = proving;
   let held = 0;
   for (let breached = 0; ;) {
     // One process at a time runs in a Pod.
@@ -41,18 +42,28 @@ export async function proveWalls(proving: Proving): Promise<readonly Breach[]> {
     if (held === ENOUGH_ROUNDS) return breaches;
     if (isEnough) continue;
     breached += 1;
-    if (breaches.some(({ wall }) => !accepted.includes(wall) && breached >= MOST_BREACHED[wall]))
-      throw openError(breaches);
-    if (breached >= MOST_BREACHED.policy) throw openError(breaches);
-    await sleep(pauseMs);
+    if (breached >= findMost(breaches, accepted)) throw openError(breaches);
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
-async function attempt({ probe, targets }: Proving, jail: "jailed" | "free"): Promise<ProbeReport> {
+/** Returns the number of breached rounds after which no other outcome is to be expected. */
+function findMost(breaches: readonly Breach[], accepted: readonly Wall[]): number {
+  const open = breaches.filter(({ wall }) => !accepted.includes(wall));
+  return Math.min(MOST_BREACHED.policy, ...open.map(({ wall }) => MOST_BREACHED[wall]));
+}
+
+async function attempt({ probe, signal, targets }: Proving, jail: "jailed" | "free"): Promise<ProbeReport> {
+  if (signal?.aborted === true) throw cancelledError();
   const asked = [OWN, ...targets.map(({ at }) => at)];
   const report = parseProbeReport(await probe(asked, jail), asked);
-  if (report.get(OWN) !== "connected") throw deafError();
+  const own = report.get(OWN);
+  if (own !== "connected") throw deafError(own);
   return report;
+}
+
+function cancelledError(): BudgieError {
+  return new BudgieError("CANCELLED", "The turn was cancelled before its Pod's network was proven.");
 }
 
 /** Returns true if neither the policy nor the jail held. */
@@ -69,9 +80,9 @@ export function openError(breaches: readonly Breach[]): BudgieError {
   return new BudgieError("RUNNER_UNAVAILABLE", `In the Pod, ${breaches.map(({ text }) => text).join("; ")}. ${advice}`);
 }
 
-function deafError(): BudgieError {
+function deafError(outcome: string | undefined): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `The probe of the Pod's network could not reach its own sidecar (${OWN}), so its other attempts show nothing. Try again.`,
+    `The probe of the Pod's network could not reach its own sidecar (${OWN}: ${outcome}), so its other attempts show nothing. Try again.`,
   );
 }

@@ -8,7 +8,7 @@ export const POD = {
   programs: "/budgie",
   /** Volume of the workspace's copy; the agent has its folder `tree` at its workspace path */
   work: "/work",
-  /** Volume of the session's home, which is its folder `agent`; the agent has only that */
+  /** Volume of the session's home, which is its folder `agent`. The agent has that, and its folder `shown`, read-only, at the path of the user's home */
   home: "/home",
   /** Volume of `/tmp`, `/dev/shm` and `/auth`, in memory; the agent has its folders `tmp`, `shm` and, read-only, `auth` there */
   scratch: "/scratch",

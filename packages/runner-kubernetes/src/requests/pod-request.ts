@@ -13,8 +13,8 @@
  * | `file`, `act: "fill"`, `volume`, `isPacked?`, `fillId?` | records that fill it from nothing; with `isPacked`, as a volume was packed | last `{ok}` |
  * | `control`, `ask: "fill"` | none | last `{ok, fillId}`: the id of the last fill of the copy, null unless that succeeded |
  * | `file`, `act: "pack"`, `volume` | none | records |
- * | `file`, `act: "write"`, `volume: "home"` or `"auth"` | records that replace files and links, and make missing folders | last `{ok}` |
- * | `file`, `act: "cover"` | JSON of `listBytes`: paths of the home; then records | last `{ok}`: until the turn has ended, these paths are away, and what the records make is in their place. What the `cover` before had in place is gone |
+ * | `file`, `act: "write"`, `volume: "home"`, `"auth"` or `"shown"` | records that replace files and links, and make missing folders | last `{ok}` |
+ * | `file`, `act: "cover"` | JSON of `listBytes`: paths of the home; then records | last `{ok}`: until the turn has ended, these paths are away, and what the records make is in their place. What the `cover` before had in place is gone, and all of the volume `shown` |
  * | `file`, `act: "read"`, `path`, `mostBytes` | none | the first bytes of a regular file of the home; last `{ok}`, or `{ok, kind}` for anything else: `folder`, `link`, `other`, null for a missing one, or `beyond` if a folder on the way is none |
  * | `file`, `act: "trust"`, `form` | the user's certificates in this form, `pem` or `java`, at most 2 MiB | last `{ok}`: agents can read them |
  *
@@ -32,7 +32,7 @@ export type PodRequest =
       readonly fillId?: string | undefined;
     }
   | { readonly purpose: "file"; readonly act: "pack"; readonly volume: Volume }
-  | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" | "auth" }
+  | { readonly purpose: "file"; readonly act: "write"; readonly volume: "home" | "auth" | "shown" }
   | { readonly purpose: "file"; readonly act: "cover"; readonly listBytes: number }
   | { readonly purpose: "file"; readonly act: "trust"; readonly form: "pem" | "java" }
   | { readonly purpose: "file"; readonly act: "read"; readonly path: string; readonly mostBytes: number };

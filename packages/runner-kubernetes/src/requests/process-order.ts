@@ -3,7 +3,7 @@ export type ProcessOrder = {
   readonly argv: readonly [string, ...string[]];
   /** The variables that replace or extend those of the container */
   readonly env: Readonly<Record<string, string>>;
-  /** Names of variables of the container that the process does not get; a `*` stands at the beginning or the end for any text */
+  /** Names of variables of the container that the process does not get; a `*` stands at the beginning or the end for any text. The first that matches decides, and a `!` before it keeps the variable */
   readonly unset: readonly string[];
   readonly directory: string;
   /** The ports of the Pod to which the process may connect, besides the machine's ephemeral ones; `undefined` for no jail around its network */

@@ -6,7 +6,7 @@ import type { PodWait } from "./await-pod.ts";
 import type { PodOpening } from "./open-pod.ts";
 
 /** The Pod of a session, which begins when something needs it, and which the session can leave for another one. */
-export type SessionPod = {
+export type OwnPod = {
   /**
    * Resolves to a Pod of this shape with all that the session has; default: the Pod that there is, or one of the usual shape. Rejects with
    * `SESSION_UNUSABLE` if what the session had was lost with its Pod
@@ -18,7 +18,7 @@ export type SessionPod = {
 };
 
 /** The means of a session's Pods. */
-export type SessionPodMeans = {
+export type OwnPodMeans = {
   readonly session: SessionId;
   readonly usualShape: PodOpening["shape"];
   /** The Pod that a dead owner left */
@@ -32,7 +32,7 @@ export type SessionPodMeans = {
 const MOVE_LIMIT_MS = 10 * 60_000;
 
 /** Creates the place of a session's Pod. */
-export function createSessionPod({ left, open: openNew, pack, session, usualShape }: SessionPodMeans): SessionPod {
+export function createSessionPod({ left, open: openNew, pack, session, usualShape }: OwnPodMeans): OwnPod {
   const inTurn = pLimit(1);
   let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] } | undefined;
   let isLost = false;

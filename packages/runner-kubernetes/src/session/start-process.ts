@@ -5,6 +5,7 @@ import type { ProcessOrder } from "../requests/index.ts";
 import { parseAgentEnd, type WireStream } from "../wire/index.ts";
 import { askPod, awaitAnswer } from "./ask-pod.ts";
 import type { LivePod } from "./live-pod.ts";
+import { relayOutput } from "./relay-output.ts";
 import { stopProcess, toPodExit } from "./stop-process.ts";
 
 /** A process to start in a Pod, in which no other one runs. */
@@ -33,6 +34,7 @@ export async function startProcess(pod: LivePod, start: ProcessStart): Promise<P
   if (input !== undefined) turn.output.end(input);
   let stopped: StopReason | undefined;
   let stopping: Promise<void> | undefined;
+  const dropping = new AbortController();
   const ended = awaitAnswer(turn);
   const exit = ended.then(
     async ({ isDiskFull, ...end }): Promise<Exit> => {
@@ -51,6 +53,7 @@ export async function startProcess(pod: LivePod, start: ProcessStart): Promise<P
 
   async function stop(reason: StopReason): Promise<void> {
     stopped ??= reason;
+    dropping.abort();
     await (stopping ??= end(reason));
   }
 
@@ -69,7 +72,13 @@ export async function startProcess(pod: LivePod, start: ProcessStart): Promise<P
   signal?.addEventListener("abort", cancel, { once: true });
   void exit.catch(() => undefined).then(() => signal?.removeEventListener("abort", cancel));
   if (signal?.aborted === true) cancel();
-  return { stdin: input === undefined ? turn.output : new PassThrough().end(), stdout: turn.input, stderr, exit, stop };
+  return {
+    stdin: input === undefined ? turn.output : new PassThrough().end(),
+    stdout: relayOutput(turn.input, dropping.signal),
+    stderr: relayOutput(stderr, dropping.signal),
+    exit,
+    stop,
+  };
 }
 
 type Starting = {

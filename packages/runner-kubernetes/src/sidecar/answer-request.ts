@@ -112,7 +112,8 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
     return { ok: true };
   },
   async "file write"({ input, opening: { volume } }, { roots }) {
-    if (volume !== "home" && volume !== "auth") throw requestError("it has no volume to write to");
+    if (volume !== "home" && volume !== "auth" && volume !== "shown")
+      throw requestError("it has no volume to write to");
     await writeHome(roots[volume], input);
     return { ok: true };
   },

@@ -1,4 +1,5 @@
 import { Writable, type Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { BudgieError } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
 import { busyError, type HoldLink, type HoldRun } from "../hold/hold-link.ts";
@@ -26,6 +27,8 @@ export type ProcessMeans = {
   readonly hold: () => Promise<HoldLink>;
   /** Opens the stream of stderr */
   readonly openStderr: () => WireStream;
+  /** Closes the connections of a process that has ended: the next one may have another policy */
+  readonly dropConnections: () => void;
 };
 
 const ORDER_LIMIT_MS = 60_000;
@@ -94,6 +97,9 @@ export function createTurns(means: ProcessMeans): PodProcesses {
   async function cleanUp(): Promise<void> {
     await means.hiding.restore();
     for (const folder of means.roots.scratch) await emptyFolder(folder);
+    // Those that the kernel holds are accepted first.
+    await setImmediate();
+    means.dropConnections();
   }
 
   return {

@@ -6,13 +6,20 @@ import type { WireStream } from "../wire/wire-stream.ts";
 const MOST_CONNECTIONS = 48;
 const MOST_WAITING = 256;
 
+/** The listener of an agent's connections. */
+export type EgressServer = {
+  readonly server: Server;
+  /** Closes all connections, since the process has ended whose they were */
+  readonly drop: () => void;
+};
+
 /** Creates the listener of an agent's connections. Each becomes a stream of the wire; more than 48 wait for their turn. */
-export function createEgressServer(open: () => WireStream): Server {
+export function createEgressServer(open: () => WireStream): EgressServer {
   const waiting: Socket[] = [];
-  let active = 0;
+  const carried = new Set<Socket>();
 
   function next(): void {
-    while (active < MOST_CONNECTIONS) {
+    while (carried.size < MOST_CONNECTIONS) {
       const socket = waiting.shift();
       if (socket === undefined) return;
       if (!socket.destroyed) carry(socket);
@@ -27,9 +34,9 @@ export function createEgressServer(open: () => WireStream): Server {
       // Without budgie there is no network.
       return void socket.destroy();
     }
-    active += 1;
+    carried.add(socket);
     const onOver = (): void => {
-      active -= 1;
+      carried.delete(socket);
       next();
     };
     // Some answers are whole when their connection ends, so one that was cut must not look like that.
@@ -42,5 +49,11 @@ export function createEgressServer(open: () => WireStream): Server {
     next();
   });
   server.maxConnections = MOST_CONNECTIONS + MOST_WAITING;
-  return server;
+  return {
+    server,
+    drop() {
+      for (const socket of waiting.splice(0)) socket.destroy();
+      for (const socket of carried) socket.resetAndDestroy();
+    },
+  };
 }

@@ -14,9 +14,9 @@ export type HiddenPath = { readonly path: string; readonly content?: CoverEntry 
 export type HidingPlace = {
   /** Moves paths of the copy away. A path that is missing stays so */
   readonly hide: (paths: readonly HiddenPath[]) => Promise<void>;
-  /** Puts all of the home back, and then moves these paths of it away. Their places are free, also of what is made there later */
+  /** Puts all of the home back, empties the folder of what is shown, and then moves these paths of it away. Their places are free, also of what is made there later */
   readonly clear: (paths: readonly string[]) => Promise<void>;
-  /** Puts all back, in place of whatever stands there */
+  /** Puts all back, in place of whatever stands there, and empties the folder of what is shown */
   readonly restore: () => Promise<void>;
 };
 
@@ -26,7 +26,9 @@ type Ground = { readonly root: string; readonly hidden: string; readonly away: A
 type Away = { readonly path: string; readonly original: string | undefined; readonly mode: number | undefined };
 
 /** Creates the place of what is hidden. */
-export function createHidingPlace(roots: Pick<PodRoots, "hidden" | "home" | "homeHidden" | "tree">): HidingPlace {
+export function createHidingPlace(
+  roots: Pick<PodRoots, "hidden" | "home" | "homeHidden" | "shown" | "tree">,
+): HidingPlace {
   const copy: Ground = { root: roots.tree, hidden: roots.hidden, away: [] };
   const home: Ground = { root: roots.home, hidden: roots.homeHidden, away: [] };
   let count = 0;
@@ -51,6 +53,11 @@ export function createHidingPlace(roots: Pick<PodRoots, "hidden" | "home" | "hom
     await rename(here, original);
     // Known before anything else may fail, so that it comes back.
     away.push({ path, original, mode });
+  }
+
+  async function restoreHome(): Promise<void> {
+    await restoreAll(home);
+    await emptyFolder(roots.shown);
   }
 
   async function restoreAll(ground: Ground): Promise<void> {
@@ -119,13 +126,13 @@ export function createHidingPlace(roots: Pick<PodRoots, "hidden" | "home" | "hom
     clear: (paths) =>
       next(async () => {
         for (const path of paths) if (!isHomePath(path)) throw pathError(path);
-        await restoreAll(home);
+        await restoreHome();
         for (const path of paths) await clearOne(path);
       }),
     restore: () =>
       next(async () => {
         await restoreAll(copy);
-        await restoreAll(home);
+        await restoreHome();
       }),
   };
 }

@@ -93,7 +93,8 @@ export async function findKinds(root: string, paths: readonly string[]): Promise
   return kinds;
 }
 
-function checkPath(path: string): string {
+/** Returns a path below a folder. Throws `INPUT_INVALID` for any other. */
+export function checkPath(path: string): string {
   if (isHomePath(path)) return path;
   throw new BudgieError("INPUT_INVALID", `${JSON.stringify(path.slice(0, 300))} is no path below a folder of the Pod.`);
 }

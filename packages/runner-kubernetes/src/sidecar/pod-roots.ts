@@ -14,6 +14,8 @@ export type PodRoots = {
   readonly home: string;
   /** The originals of covered paths, on the volume of the home */
   readonly homeHidden: string;
+  /** The host's files at their own paths, which the agent has read-only, on the volume of the home */
+  readonly shown: string;
   readonly work: string;
   /** The workspace's copy */
   readonly tree: string;
@@ -36,6 +38,7 @@ export function toRoots(root: string): PodRoots {
     trust: { pem: at(TRUST.pem), java: at(TRUST.java) },
     home: at(SANDBOX.home),
     homeHidden: at(`${POD.home}/hidden`),
+    shown: at(`${POD.home}/shown`),
     work: at(POD.work),
     tree: at(`${POD.work}/tree`),
     hidden: at(`${POD.work}/hidden`),
@@ -46,7 +49,7 @@ export function toRoots(root: string): PodRoots {
 }
 
 /** Makes the folders that are missing. Kubelet makes a volume's folder of another user when nothing has, in which the agent could not write. */
-export async function makeFolders({ auth, hidden, home, homeHidden, scratch, tree }: PodRoots): Promise<void> {
-  for (const folder of [home, homeHidden, tree, hidden, ...scratch, auth])
+export async function makeFolders({ auth, hidden, home, homeHidden, scratch, shown, tree }: PodRoots): Promise<void> {
+  for (const folder of [home, homeHidden, shown, tree, hidden, ...scratch, auth])
     await mkdir(folder, { recursive: true, mode: 0o755 });
 }

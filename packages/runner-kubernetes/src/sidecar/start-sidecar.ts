@@ -44,7 +44,9 @@ export async function startSidecar({ egressPort, roots, ...options }: SidecarOpt
   const connecting = awaitHold(holdServer);
   const hiding = createHidingPlace(roots);
   const copy = { fillId: undefined };
-  const turns = createTurns({ roots, hiding, hold, openStderr: () => open({ purpose: "stderr" }) });
+  const egress = createEgressServer(() => open({ purpose: "egress" }));
+  const openStderr = (): WireStream => open({ purpose: "stderr" });
+  const turns = createTurns({ roots, hiding, hold, openStderr, dropConnections: egress.drop });
   const bridges = createBridges({
     ...options,
     onStream: (stream) => void answerRequest(stream, { roots, turns, hiding, copy, hold }),
@@ -52,7 +54,6 @@ export async function startSidecar({ egressPort, roots, ...options }: SidecarOpt
     onEnd: () => void (turns.isRunning() ? undefined : hiding.restore().catch(() => undefined)),
     onAbandoned: stop,
   });
-  const egress = createEgressServer(() => open({ purpose: "egress" }));
 
   async function hold(): Promise<HoldLink> {
     const link = await orAborted(connecting, AbortSignal.timeout(HOLD_LIMIT_MS)).catch(() => {
@@ -71,7 +72,7 @@ export async function startSidecar({ egressPort, roots, ...options }: SidecarOpt
   function stop(): void {
     turns.stop("KILL");
     bridges.close();
-    egress.close();
+    egress.server.close();
     holdServer.close();
     void connecting.then((link) => link.close());
     finish();
@@ -80,9 +81,9 @@ export async function startSidecar({ egressPort, roots, ...options }: SidecarOpt
   for (const socket of [roots.holdSocket, roots.wireSocket]) await rm(socket, { force: true });
   await listen(holdServer, { path: roots.holdSocket });
   await listen(bridges.server, { path: roots.wireSocket });
-  await listen(egress, { host: "127.0.0.1", port: egressPort });
+  await listen(egress.server, { host: "127.0.0.1", port: egressPort });
   for (const name of ["profile.bpf", "hold"]) await publish(name, roots);
-  return { egressPort: (egress.address() as AddressInfo).port, stop, ended };
+  return { egressPort: (egress.server.address() as AddressInfo).port, stop, ended };
 }
 
 /** Accepts one connection, and no other. */

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, open, rename, symlink, unlink, type FileHandle } from "node:fs/promises";
+import { chmod, open, rename, symlink, unlink, writeFile, type FileHandle } from "node:fs/promises";
+import { posix } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { BudgieError } from "@budgie/core";
@@ -8,7 +9,7 @@ import type { FoundEntry } from "@budgie/core/copies";
 import { takeStart } from "@budgie/sandbox/home";
 import { descriptorPath } from "@budgie/sandbox/mounts";
 import { fromRecords } from "@budgie/sandbox/records";
-import { findKind, openIn, type EntryKind } from "./open-in.ts";
+import { checkPath, findKind, openIn, type EntryKind, type OpenParent } from "./open-in.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const O_PATH = 0o10000000;
@@ -18,12 +19,29 @@ const O_PATH = 0o10000000;
  * Rejects with `SESSION_UNUSABLE` if a folder on the way is something else, or a folder is in the place of a file.
  */
 export async function writeHome(home: string, records: Readable): Promise<void> {
+  await using parents = createParents(home);
   for await (const found of fromRecords(records as AsyncIterable<Buffer>)) {
     const { entry } = found;
-    await using parent = await openIn(home, entry.path, "makeMissing");
     if (entry.kind === "folder") await writeFolder(home, entry);
-    else await replace(parent.folder, parent.path, found);
+    else await replace(await parents.open(entry.path), found);
   }
+}
+
+/** Opens the folders of paths one after the other, and the same one once. */
+function createParents(home: string) {
+  let last: (OpenParent & { readonly name: string }) | undefined;
+  return {
+    async open(path: string): Promise<FileHandle> {
+      const name = posix.dirname(checkPath(path));
+      if (last?.name !== name) {
+        await last?.[Symbol.asyncDispose]();
+        last = undefined;
+        last = { ...(await openIn(home, path, "makeMissing")), name };
+      }
+      return last.folder;
+    },
+    [Symbol.asyncDispose]: async () => last?.[Symbol.asyncDispose](),
+  };
 }
 
 async function writeFolder(home: string, { mode, path }: { readonly mode: number; readonly path: string }) {
@@ -32,13 +50,13 @@ async function writeFolder(home: string, { mode, path }: { readonly mode: number
 }
 
 /** Makes a file or a link beside its place, and moves it there, so that no second name of an old file is written to. */
-async function replace(folder: FileHandle, path: string, { content, entry }: FoundEntry): Promise<void> {
+async function replace(folder: FileHandle, { content, entry }: FoundEntry): Promise<void> {
   const beside = `${descriptorPath(folder)}/.budgie-${randomUUID()}`;
   try {
     if (entry.kind === "link") await symlink(entry.target, beside);
     else if (entry.kind === "file") await writeNew(beside, entry.mode, content);
     else throw new BudgieError("INPUT_INVALID", "Only files, links and folders can be written into a home.");
-    await rename(beside, path);
+    await rename(beside, `${descriptorPath(folder)}/${posix.basename(entry.path)}`);
   } catch (error) {
     await unlink(beside).catch(() => undefined);
     if ((error as NodeJS.ErrnoException).code !== "EISDIR") throw error;
@@ -49,7 +67,7 @@ async function replace(folder: FileHandle, path: string, { content, entry }: Fou
 async function writeNew(path: string, mode: number, content: FoundEntry["content"]): Promise<void> {
   await using file = await open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
   await file.chmod(mode);
-  if (content !== undefined) await pipeline(content, file.createWriteStream());
+  if (content !== undefined) await writeFile(file, content);
 }
 
 /** The start of a file to read. */

@@ -2,8 +2,8 @@ import type { Limits } from "@budgie/core/policy";
 import type { IdleContainers, ProxyFolder } from "@budgie/sandbox/egress";
 import type { SandboxUser } from "@budgie/sandbox/profile";
 import type { Trust } from "../egress/index.ts";
-import type { KeptSessions } from "../keeping/create-kept-sessions.ts";
-import type { KubernetesRunnerOptions } from "../kubernetes-runner-options.ts";
+import type { KeptStore } from "../keeping/create-kept-sessions.ts";
+import type { KubernetesRunnerOptions } from "./kubernetes-runner-options.ts";
 import type { Gate } from "../proof/index.ts";
 import type { PodPlace } from "../session/open-pod.ts";
 
@@ -16,7 +16,7 @@ export type ClusterContext = {
   readonly place: () => Promise<PodPlace>;
   readonly proxies: ProxyFolder;
   readonly gate: Gate;
-  readonly kept: KeptSessions;
+  readonly kept: KeptStore;
   /** The Pods without a turn, which leave the cluster after a while */
   readonly idle: IdleContainers;
   /** The certificates that agents trust; `undefined` for the image's own */

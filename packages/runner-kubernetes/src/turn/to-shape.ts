@@ -1,7 +1,7 @@
 import type { StartOptions } from "@budgie/core";
 import type { Limits } from "@budgie/core/policy";
 import { findWorkspacePath, type SandboxUser } from "@budgie/sandbox/profile";
-import type { KubernetesRunnerOptions } from "../kubernetes-runner-options.ts";
+import type { KubernetesRunnerOptions } from "./kubernetes-runner-options.ts";
 import type { PodOpening } from "../session/open-pod.ts";
 
 /** The parts of a runner that its Pods depend on. */

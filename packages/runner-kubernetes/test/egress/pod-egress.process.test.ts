@@ -9,6 +9,7 @@ import type { EgressPolicy } from "@budgie/core";
 import { serveOnLoopback } from "@budgie/testkit";
 import { sendTrust } from "../../src/egress/trust.ts";
 import { allow, listen, runEgress } from "../helpers/run-egress.ts";
+import { greet } from "../helpers/run-sidecar.ts";
 
 const NONE: EgressPolicy = { mode: "none", hosts: [] };
 
@@ -98,7 +99,10 @@ describe("the connections of an agent", () => {
   it("are reset before a process may use them, and once it has ended", async () => {
     await using place = await runEgress();
     using server = await listen(echo);
-    expect(await place.openTunnel(server.port)).toMatchObject({ answer: "" });
+    const early = await place.openTunnel(server.port);
+    expect(early.answer).toBe("");
+    // Some answers are whole when their connection ends.
+    expect(early.socket.errored).toMatchObject({ code: "ECONNRESET" });
 
     const without = place.egress.join(NONE);
     expect(without.hasProxy).toBe(false);
@@ -126,6 +130,27 @@ describe("the connections of an agent", () => {
 
     expect((await place.openTunnel(server.port)).answer).toMatch(/^HTTP\/1\.1 403 /);
     await next.close();
+  });
+
+  it("end with the process whose they are, also those that wait for their turn", async () => {
+    await using place = await runEgress();
+    const hold = await place.running.connectHold();
+    greet(hold);
+    using server = await listen(echo);
+    const network = place.egress.join(allow(server.port));
+    await network.guarded;
+    const turn = place.budgie.startTurn();
+    await hold.hear("S");
+    const tunnels = await Promise.all(Array.from({ length: 48 }, () => place.openTunnel(server.port)));
+    const late = place.openTunnel(server.port);
+    const closed = Promise.all(tunnels.map(({ socket }) => closeOf(socket)));
+    hold.say("E", [0, 0, 0]);
+
+    await turn.last;
+    await closed;
+    expect(await late).toMatchObject({ answer: "" });
+    expect((await network.take())?.allowed).toMatchObject([{ count: 48 }]);
+    await network.close();
   });
 
   it("end at both sides when either resets them", async () => {

@@ -7,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -88,6 +89,9 @@ it("what a turn without covers made comes back after one with them", async () =>
   await place.runTurn();
 
   expect(list(home)).toEqual({ ".kiro/steering/own": "own", ".kiro/agents/own.json": "own" });
+  expect(statSync(join(home, ".kiro/steering")).mode & 0o777).toBe(0o555);
+  // Only root could remove it otherwise.
+  chmodSync(join(home, ".kiro/steering"), 0o755);
 });
 
 it("covers of a turn that did not begin are gone from the next one, and from a home that is packed", async () => {
@@ -101,6 +105,22 @@ it("covers of a turn that did not begin are gone from the next one, and from a h
   expect(list(place.roots.home)).toEqual({});
   await cover(place, ["prompts"]);
   expect((await place.ask({ purpose: "file", act: "pack", volume: "home" })).bytes.includes("prompt")).toBe(false);
+});
+
+it("files at their own paths on the host are there for one turn", async () => {
+  await using place = await beginHome();
+  const { shown } = place.roots;
+  write(host, { "steering/one": "one", "hooks/commit-msg": "a hook" });
+  const projections = [{ source: join(host, "hooks"), home: undefined }];
+  const showHooks = async () => coverHome(place.wire, await readHomeCovers({ projections }, { shownPath: host }));
+
+  await showHooks();
+  expect(list(shown)).toEqual({ "hooks/commit-msg": "a hook" });
+  await place.runTurn();
+  expect(list(shown)).toEqual({});
+  await showHooks();
+  await cover(place, ["steering"]);
+  expect(list(shown)).toEqual({});
 });
 
 it.each([".kiro", ".kiro/steering", ".kiro/steering/deep"])(

@@ -75,7 +75,7 @@ describe("a Pod that lies about what it has", () => {
       stream.end({ error: { code: "CONFIG_INVALID\u001b", message: `\u001b[2J${"x".repeat(3_000)}` } }),
     );
 
-    const covers = { paths: ["a"], entries: [] };
+    const covers = { paths: ["a"], entries: [], shown: [] };
     const asked = [home.write([FILE]), home.readFile("file", 100), save(), coverHome(budgie, covers)];
     for (const result of await Promise.allSettled(asked)) {
       expect(result).toMatchObject({
@@ -98,7 +98,7 @@ describe("a Pod that is silent", () => {
       home.write([FILE]),
       home.readFile("file", 100),
       save(),
-      coverHome(budgie, { paths: [], entries: [] }, clock),
+      coverHome(budgie, { paths: [], entries: [], shown: [] }, clock),
     ];
     const ended = Promise.allSettled(asked);
     await expect.poll(() => opened.length).toBe(4);

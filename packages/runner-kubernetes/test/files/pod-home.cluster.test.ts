@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { FilledEntry } from "@budgie/core/copies";
 import { KIRO_HIDDEN_PATHS } from "@budgie/core/policy";
 import { findClusterLack, startCluster, type Cluster as TestCluster } from "@budgie/testkit";
 import { connectCluster } from "../../src/api/connect-cluster.ts";
@@ -15,6 +16,8 @@ import { keepConnected } from "../../src/session/keep-connected.ts";
 import { openExec, type Wire } from "../../src/wire/index.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
+/** A user's home, as the host of a real session has one. */
+const SHOWN = "/home/somebody";
 const lack = findClusterLack();
 // The usual reporter does not print titles of what it skips.
 if (lack !== undefined) process.stderr.write(`Skipped: ${lack}\n`);
@@ -31,7 +34,7 @@ describe.skipIf(lack !== undefined)("a session's home in a Pod", () => {
     await server.kubectl(["label", "namespace", "home", "pod-security.kubernetes.io/enforce=restricted"]);
     await server.kubectl(["-n", "home", "wait", "--for=create", "sa/default", "--timeout=100s"]);
     const cluster = await connectCluster({ kubeconfig: server.kubeconfig, namespace: "home" });
-    await cluster.create("pods", toSandboxPod(SHAPE));
+    await cluster.create("pods", toSandboxPod({ ...SHAPE, shownPath: SHOWN }));
     await server.kubectl(["-n", "home", "wait", "--for=condition=Ready", `pod/${SHAPE.name}`, "--timeout=100s"]);
     const openBridge = async () => openExec(await cluster.execOptions(SHAPE.name, POD.sidecar, BRIDGE));
     wire = await keepConnected(
@@ -53,6 +56,7 @@ describe.skipIf(lack !== undefined)("a session's home in a Pod", () => {
       unset: [],
       directory: "/home/agent",
       ports: [],
+      isReadOnly: false,
       limits: { pids: 64, diskBytes: 2 ** 30 },
     };
     const bytes = Buffer.from(JSON.stringify(order));
@@ -68,7 +72,8 @@ describe.skipIf(lack !== undefined)("a session's home in a Pod", () => {
     const home = createPodHome(() => Promise.resolve(wire));
     writeFileSync(join(host, "rules.md"), "the host's rules");
     const projections = [{ source: join(host, "rules.md"), home: ".kiro/steering/rules.md" }];
-    const covers = await readHomeCovers({ projections, hidden: KIRO_HIDDEN_PATHS });
+    const read = await readHomeCovers({ projections, hidden: KIRO_HIDDEN_PATHS });
+    const covers = { ...read, shown: [toPrompt("the host's prompt")] };
     await home.create([
       { path: "/home/agent/.tool/token", content: Buffer.from("a token"), mode: 0o600 },
       { path: "/auth/login", content: Buffer.from("a login"), mode: 0o400 },
@@ -76,15 +81,19 @@ describe.skipIf(lack !== undefined)("a session's home in a Pod", () => {
 
     await coverHome(wire, covers);
     const first = await run(`
-      cat .tool/token /auth/login .kiro/steering/rules.md; echo
+      cat .tool/token /auth/login .kiro/steering/rules.md ${SHOWN}/.kiro/p.md; echo
       echo kept >.tool/kept; rm -f .kiro/steering/rules.md; echo planted >.kiro/agents/own.json
-      for act in "touch /auth/new" "rm -f /auth/login" "touch /home/new" "mv /home/agent /home/other"; do $act 2>/dev/null || echo no; done
+      for act in "touch /auth/new" "rm -f /auth/login" "rm -f ${SHOWN}/.kiro/p.md" "touch ${SHOWN}/new" "touch /home/new" "mv /home/agent /home/other"; do $act 2>/dev/null || echo no; done
       find . -type f | sort`);
-    await coverHome(wire, covers);
-    const second = await run("cat .tool/kept .kiro/steering/rules.md; echo; find .kiro/agents; ls /home");
+    await coverHome(wire, { ...covers, shown: [toPrompt("another prompt")] });
+    const second = await run(
+      `cat .tool/kept .kiro/steering/rules.md ${SHOWN}/.kiro/p.md; echo; find .kiro/agents; ls /home`,
+    );
 
     expect(first.split("\n")).toEqual([
-      "a tokena loginthe host's rules",
+      "a tokena loginthe host's rulesthe host's prompt",
+      "no",
+      "no",
       "no",
       "no",
       "no",
@@ -95,7 +104,18 @@ describe.skipIf(lack !== undefined)("a session's home in a Pod", () => {
       "./.tool/token",
       "",
     ]);
-    expect(second.split("\n")).toEqual(["kept", "the host's rules", ".kiro/agents", "agent", ""]);
+    expect(second.split("\n")).toEqual([
+      "kept",
+      "the host's rulesanother prompt",
+      ".kiro/agents",
+      "agent",
+      "somebody",
+      "",
+    ]);
     expect(String(await home.readFile(".tool/kept", 100))).toBe("kept\n");
   });
 });
+
+function toPrompt(text: string): FilledEntry {
+  return { entry: { path: ".kiro/p.md", kind: "file", mode: 0o444, size: text.length }, content: Buffer.from(text) };
+}

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   realpathSync,
   rmSync,
   symlinkSync,
-  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
@@ -26,11 +26,6 @@ function make(files: Readonly<Record<string, string>>): void {
     mkdirSync(join(root, path, ".."), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-}
-
-function fill(folder: string, count: number): void {
-  mkdirSync(join(root, folder), { recursive: true });
-  for (let index = 0; index < count; index += 1) writeFileSync(join(root, folder, `${index}`), "");
 }
 
 async function listen(path: string): Promise<AsyncDisposable> {
@@ -103,6 +98,15 @@ describe("projections", () => {
     });
   });
 
+  it("leave out other file systems and devices", async () => {
+    expect(existsSync("/dev/shm")).toBe(true);
+
+    const { shown } = await read([{ source: "/dev", home: "dev" }]);
+
+    expect(shown).toMatchObject({ dev: "folder", "dev/fd": { link: "/proc/self/fd" } });
+    expect(Object.keys(shown).filter((path) => /^dev\/(?:shm|null|tty)/.test(path))).toEqual([]);
+  });
+
   it("lie over each other like mounts: the first at a path, and the deeper ones", async () => {
     make({ "a/x": "of a", "a/y": "of a", "a/sub/gone": "of a", "b/x": "of b", "deep/x": "deeper" });
 
@@ -143,6 +147,40 @@ describe("projections", () => {
   });
 });
 
+describe("projections at their own path", () => {
+  const readShown = async (projections: readonly Projection[], shownPath = root) => {
+    const { entries, shown } = await readHomeCovers({ projections }, { shownPath });
+    return [entries, shown].map((all) => all.map(({ entry }) => entry.path));
+  };
+
+  it("are shown below the Pod's path for them, also those that have none in the home", async () => {
+    make({ ".kiro/p.md": "prompt", "hooks/commit-msg": "", "schemas/one": "" });
+
+    const projections = [
+      toProjection(".kiro/p.md", ".kiro/agents/p.md"),
+      { source: `${join(root, "hooks")}/`, home: undefined },
+      { source: join(root, "schemas"), home: undefined, isRequired: true },
+      { source: "/etc/hostname", home: undefined },
+    ];
+
+    expect(await readShown(projections)).toEqual([
+      [".kiro/agents/p.md"],
+      ["hooks", "hooks/commit-msg", "schemas", "schemas/one", ".kiro/p.md"],
+    ]);
+  });
+
+  it("are refused if they are required and lie elsewhere", async () => {
+    make({ "home/x": "", homeless: "" });
+    for (const source of [join(root, "homeless"), join(root, "home")]) {
+      const asked = readShown([{ source, home: undefined, isRequired: true }], join(root, "home"));
+      await expect(asked).rejects.toMatchObject({
+        code: "CONFIG_INVALID",
+        message: expect.stringMatching(`"${source}" .* but what is below "${join(root, "home")}"`),
+      });
+    }
+  });
+});
+
 describe("hidden folders of the home", () => {
   it("show only their cover's files and projections", async () => {
     make({ "agents/own.json": "{}" });
@@ -164,35 +202,5 @@ describe("hidden folders of the home", () => {
     const { shown } = await read([toProjection("agents")], { "~/.kiro/agents": { files: { note: "budgie's" } } });
 
     expect(shown).toEqual({ ".kiro/agents": "folder", ".kiro/agents/own.json": "{}" });
-  });
-});
-
-describe("a projection with more than is sent", () => {
-  it.each([
-    ["a large file", () => truncateSync(join(root, "skills/one"), 33 * 2 ** 20)],
-    [
-      "large files together",
-      () => ["one", "two"].map((name) => writeFileSync(join(root, "skills", name), Buffer.alloc(17 * 2 ** 20))),
-    ],
-    ["many files", () => fill("skills", 2_000)],
-    ["many files together", () => ["skills/a", "skills/b"].forEach((folder) => fill(folder, 1_001))],
-  ])("is refused for %s, with what to do", async (_, grow) => {
-    make({ "skills/one": "" });
-    grow();
-
-    await expect(read([toProjection("skills")])).rejects.toMatchObject({
-      code: "CONFIG_INVALID",
-      message: expect.stringMatching(/skills".*2000 files or 32 MiB.*Remove some/),
-    });
-  });
-
-  it("leaves only the rest of the room to the next one", async () => {
-    make({ "a/one": "", "b/one": "" });
-    for (const name of ["a", "b"]) truncateSync(join(root, name, "one"), 17 * 2 ** 20);
-
-    expect((await read([toProjection("a")])).paths).toEqual([".kiro/a"]);
-    await expect(read([toProjection("a"), toProjection("b")])).rejects.toMatchObject({
-      message: expect.stringContaining(`"${join(root, "b")}"`),
-    });
   });
 });

@@ -41,7 +41,10 @@ export async function runEgress(): Promise<RunningEgress> {
   await budgie.ask({ purpose: "control", ask: "usage" });
   const egress = createPodEgress(sockets.reserve());
   void (async () => {
-    for (;;) egress.carry(await budgie.nextOpened());
+    for (;;) {
+      const stream = await budgie.nextOpened();
+      if (stream.opening.purpose === "egress") egress.carry(stream);
+    }
   })();
   const place = { port: running.sidecar.egressPort, host: "127.0.0.1" };
   return {

@@ -64,12 +64,21 @@ describe.skipIf(HOLD_LACK !== undefined)(`hold (${HOLD_LACK ?? "as process 1"})`
   });
 
   it("looks a command up in the PATH of the process, and unsets what patterns name", async () => {
-    await using place = await createHoldPlace({ KEEP: "1", AWS_KEY: "2", MY_TOKEN: "3", OLD: "4" });
+    await using place = await createHoldPlace({ KEEP: "1", AWS_KEY: "2", MY_TOKEN: "3", OLD: "4", AWS_REGION: "5" });
     const env = ["PATH=/nowhere:/usr/bin", "OLD=new"];
 
-    const result = await place.run({ argv: ["env"], env, unset: ["AWS_*", "*_TOKEN", "KEE"] });
+    const result = await place.run({
+      argv: ["env"],
+      env,
+      unset: ["!AWS_REGION", "AWS_*", "*_TOKEN", "!MY_TOKEN", "KEE"],
+    });
 
-    expect(result.stdout.toString().trim().split("\n").toSorted()).toEqual(["KEEP=1", "OLD=new", env[0]]);
+    expect(result.stdout.toString().trim().split("\n").toSorted()).toEqual([
+      "AWS_REGION=5",
+      "KEEP=1",
+      "OLD=new",
+      env[0],
+    ]);
   });
 
   it("kills what ignores SIGTERM, and daemons, before it tells the end", async () => {

@@ -52,6 +52,17 @@ describe.skipIf(HOLD_LACK !== undefined)(`a scan (${HOLD_LACK ?? "on this machin
     expect((await scan(place, all, [low.port])).open).toContain(low.port);
   });
 
+  it("finds the same with few open files", async () => {
+    await using place = await createHoldPlace();
+    using high = await listen();
+    const range = [high.port - 200, high.port + 200].map(String);
+
+    const argv = ["sh", "-c", `ulimit -n 32 && exec ${place.folder}/hold scan 127.0.0.1 ${range.join(" ")}`];
+    const lines = (await place.run({ argv })).stdout.toString().split("\n");
+    expect(lines).toContain(`${high.port} open`);
+    expect(lines.at(-2)).toBe(`scanned ${range.join(" ")}`);
+  });
+
   it("ends at a machine that does not answer", async () => {
     await using place = await createHoldPlace();
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { findShownPath } from "../../src/pod/find-shown-path.ts";
 import { toSandboxPod } from "../../src/pod/to-sandbox-pod.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
@@ -75,6 +76,30 @@ describe("the Pod of a session", () => {
         ],
       },
     });
+  });
+
+  it("shows the host's files at the path of the user's home, read-only, unless that is needed for something else", () => {
+    const [, agent] = toSandboxPod({ ...SHAPE, shownPath: findShownPath("/home/me", "/workspace") }).spec.containers;
+
+    expect(agent.volumeMounts.at(-1)).toEqual({
+      name: "home",
+      mountPath: "/home/me",
+      subPath: "shown",
+      readOnly: true,
+    });
+    for (const home of ["/home/me", "/Users/me", "/root"]) expect(findShownPath(home, "/workspace")).toBe(home);
+    for (const home of [
+      "/",
+      "/home",
+      "/home/agent",
+      "/tmp/me",
+      "/dev/shm/me",
+      "/workspace",
+      "/workspace/me",
+      "/bin/me",
+    ])
+      expect(findShownPath(home, "/workspace")).toBeUndefined();
+    expect(findShownPath("/home/me", "/home/me/code")).toBeUndefined();
   });
 
   it("has what only some sessions ask for", () => {

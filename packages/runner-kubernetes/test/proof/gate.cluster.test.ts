@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findClusterLack } from "@budgie/testkit";
 import { createGate } from "../../src/proof/gate.ts";
 import type { Wall } from "../../src/proof/judge-walls.ts";
-import { startGateCluster, type GateCluster, type OpenedPod } from "../helpers/gate-cluster.ts";
+import { startGateCluster, type GateCluster, type OpenedPod } from "./gate-cluster.ts";
 
 const lack = findClusterLack();
 // The usual reporter does not print titles of what it skips.

@@ -136,6 +136,19 @@ describe("the walls of a Pod", () => {
     await expect(prove(createPod([{ jailed: "unreachable", free: "timeout" }]), { targets })).rejects.toThrow("jail");
   });
 
+  it("are not proven to the end once the turn is cancelled", async () => {
+    const pod = createPod([{ jailed: "denied", free: "connected" }]);
+    const cancel = new AbortController();
+    const probe: typeof pod.probe = async (...asked) => {
+      if (pod.rounds() === 2) cancel.abort();
+      return pod.probe(...asked);
+    };
+
+    const proving = proveWalls({ accepted: [], pauseMs: 0, probe, targets: [API], signal: cancel.signal });
+    await expect(proving).rejects.toMatchObject({ code: "CANCELLED" });
+    expect(pod.rounds()).toBe(2.5);
+  });
+
   it("are not proven by a probe that cannot reach its own sidecar", async () => {
     await expect(prove(createPod([BOTH], "denied"))).rejects.toThrow("its other attempts show nothing");
   });

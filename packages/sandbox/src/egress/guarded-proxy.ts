@@ -7,7 +7,7 @@ import type { ProxySocket } from "./proxy-socket.ts";
 /** A session's proxy, which applies the policy of the running process. */
 export type GuardedProxy = {
   /** Opens it. It denies everything until a process joins */
-  open(): Promise<void>;
+  readonly open: () => Promise<void>;
   /** Applies the policy of a process that is about to start. Throws `INPUT_INVALID` while one with another policy runs */
   join(policy: EgressPolicy): ProxiedNetwork;
   /** Returns the network of a process that the proxy has nothing for: one without a policy, or a network of its own. */

@@ -16,7 +16,7 @@ export type ProxyFolder = {
   /** Makes the folder of a session's socket, on which no proxy listens yet. */
   reserve(): FolderSocket;
   /** Closes the proxy, and removes the folder. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 };
 
 /** A session's socket. */

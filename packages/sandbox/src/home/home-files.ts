@@ -5,8 +5,8 @@ import type { HomeArchive } from "./home-archive.ts";
 /** The files of a session's home that budgie itself reads and writes, by their paths below it. */
 export type HomeFiles = {
   /** Reads a regular file, at most 4 MiB of it; `undefined` if there is none */
-  read(path: string): Promise<string | undefined>;
-  append(path: string, text: string): Promise<void>;
+  readonly read: (path: string) => Promise<string | undefined>;
+  readonly append: (path: string, text: string) => Promise<void>;
 };
 
 const LARGEST_ANSWER_BYTES = 4 * 1024 * 1024;

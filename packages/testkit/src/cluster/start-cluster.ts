@@ -11,10 +11,12 @@ export type Cluster = AsyncDisposable & {
   /** Folder of everything that the API server stored */
   readonly storage: string;
   /** Runs kubectl, which reads the input, and rejects with what it printed on stderr. */
-  kubectl(argv: readonly string[], input?: string): Promise<KubectlOutput>;
+  kubectl(argv: readonly string[], input?: string): Promise<ClientOutput>;
+  /** Runs Helm, as `kubectl` does. */
+  helm(argv: readonly string[], input?: string): Promise<ClientOutput>;
 };
 
-type KubectlOutput = { readonly stdout: string; readonly stderr: string };
+type ClientOutput = { readonly stdout: string; readonly stderr: string };
 
 const SCRIPT = fileURLToPath(new URL("../../../../scripts/test-cluster", import.meta.url));
 
@@ -36,12 +38,21 @@ export async function startCluster(
   const kubeconfig = join(state, "kubeconfig");
   await script("up", name);
   if (images.length > 0) await script("images", name, ...images);
-  const env = { ...process.env, KUBECONFIG: kubeconfig, KUBECACHEDIR: join(state, "kubectl") };
+  const helmFolders = ["CACHE", "CONFIG", "DATA"].map((of) => [`HELM_${of}_HOME`, join(state, "helm")] as const);
+  const env = {
+    ...process.env,
+    ...Object.fromEntries(helmFolders),
+    KUBECONFIG: kubeconfig,
+    KUBECACHEDIR: join(state, "kubectl"),
+  };
+  const runClient = (client: string) => (argv: readonly string[], input?: string) =>
+    run(join(state, "kube"), [client, ...argv], { env, input });
   return {
     kubeconfig,
     auditLog: join(state, "audit.log"),
     storage: join(state, "etcd"),
-    kubectl: (argv, input) => run(join(state, "kube"), ["kubectl", ...argv], { env, input }),
+    kubectl: runClient("kubectl"),
+    helm: runClient("helm"),
     [Symbol.asyncDispose]: async () => {
       await script("down", name);
     },
@@ -50,7 +61,7 @@ export async function startCluster(
 
 type Options = { readonly env: NodeJS.ProcessEnv; readonly input?: string | undefined };
 
-function run(program: string, argv: readonly string[], { env, input = "" }: Options): Promise<KubectlOutput> {
+function run(program: string, argv: readonly string[], { env, input = "" }: Options): Promise<ClientOutput> {
   return new Promise((resolve, reject) => {
     const child = execFile(program, argv, { env }, (error, stdout, stderr) => {
       if (error === null) resolve({ stdout, stderr });

@@ -1,8 +1,8 @@
 import type { Owner } from "@budgie/core";
 import type { Limits } from "@budgie/core/policy";
 import type { Login } from "@budgie/sandbox/login";
-import type { ClusterOptions } from "./api/index.ts";
-import type { Wall } from "./proof/index.ts";
+import type { ClusterOptions } from "../api/index.ts";
+import type { Wall } from "../proof/index.ts";
 
 export type KubernetesRunnerOptions = Pick<ClusterOptions, "context" | "kubeconfig" | "namespace"> & {
   /** The agents' image, which the nodes can fetch: any with a `/bin/sh`, and with the agents' programs on its PATH */

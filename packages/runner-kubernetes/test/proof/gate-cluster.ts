@@ -13,7 +13,8 @@ import type { LivePod } from "../../src/session/live-pod.ts";
 import { openPod } from "../../src/session/open-pod.ts";
 import { createPodProcesses } from "../../src/session/pod-processes.ts";
 import type { ProcessOrder } from "../../src/requests/index.ts";
-import { SHAPE } from "./pod-shape.ts";
+import type { WireStream } from "../../src/wire/index.ts";
+import { SHAPE } from "../helpers/pod-shape.ts";
 
 /** A Pod, and a way to run processes in it. */
 export type OpenedPod = { readonly pod: LivePod; readonly run: (order: ProcessOrder) => Promise<string> };
@@ -24,7 +25,8 @@ export type GateCluster = AsyncDisposable & {
   /** Address of its node */
   readonly node: string;
   readonly kubectl: (argv: readonly string[], input?: string) => Promise<string>;
-  readonly openPod: () => Promise<OpenedPod>;
+  /** Opens a Pod, whose connections are carried if there is something to carry them */
+  readonly openPod: (carry?: (stream: WireStream) => void) => Promise<OpenedPod>;
   /** Runs a command in the node's network */
   readonly inNode: (argv: readonly string[]) => string;
   /** Stops what enforces network policies, or lets it go on */
@@ -62,14 +64,15 @@ export async function startGateCluster(name: string): Promise<GateCluster> {
     cluster,
     node,
     kubectl,
-    async openPod() {
+    async openPod(carry = () => undefined) {
       const processes = createPodProcesses();
       const wait = { limitMs: 100_000 };
       const opening = {
         session: createSessionId(),
         // Two have to fit on a small machine's node.
         shape: { ...SHAPE, images, limits: { ...SHAPE.limits, cpus: 0.25 } },
-        onStream: processes.takeStderr,
+        onStream: (stream: WireStream) =>
+          stream.opening.purpose === "egress" ? carry(stream) : processes.takeStderr(stream),
         wait,
       };
       const pod = await openPod({ cluster, owner, lease, pods }, opening);

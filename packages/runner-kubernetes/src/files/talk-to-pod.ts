@@ -17,7 +17,7 @@ const MOST_MS = 600_000;
  * Opens a stream for a request, and passes it to `use`, with a function to call for each piece that the Pod took or gave. Both halves fail
  * with `RUNNER_UNAVAILABLE` if that is not called for a minute, or `use` takes more than ten.
  */
-export async function withStream<T>(
+export async function talkToPod<T>(
   { clock = CLOCK, request, wire }: PodTalk,
   use: (stream: WireStream, tick: () => void) => Promise<T>,
 ): Promise<T> {
