@@ -69,6 +69,7 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
   if (left !== undefined) await copy.enter(left);
   const archive = createPodHome(async () => (await openPresent()).wire);
   const files = createHomeFiles(archive);
+  let hear: (why: string) => void = () => undefined;
   let filling: { readonly of: LivePod; readonly home: HomeFilling } | undefined;
   const pod = createSessionPod({
     session: id,
@@ -97,7 +98,7 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
   }
 
   async function openNew(shape: PodOpening["shape"], { signal }: Pick<PodWait, "signal">): Promise<LivePod> {
-    const wait = { limitMs: options.waitMs ?? WAIT_MS, signal };
+    const wait = { limitMs: options.waitMs ?? WAIT_MS, signal, onWait: (why: string) => hear(why) };
     const fresh = await openPod(await place(), { session: id, shape, onStream, wait });
     try {
       if (context.trust !== undefined) await sendTrust(fresh.wire, context.trust, signal);
@@ -191,6 +192,7 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
     readFile: files.read,
     appendFile: files.append,
     copy: () => copy,
+    hearWaits: (next) => void (hear = next),
     async remove() {
       await stop();
       await Promise.all([egress.close(), pod.remove()]);

@@ -96,6 +96,11 @@ export interface RunnerSession {
   readonly serve?: ((service: SandboxService) => string) | undefined;
   /** Returns the session's copy of the workspace. Left out if the runner has none, and then refuses access to a copy */
   readonly copy?: (() => WorkspaceCopy) | undefined;
+  /**
+   * Has `hear` told what a start or a fill of the copy waits for, as a clause such as `no node has room`, until another call replaces it. Left out
+   * if nothing of it waits for others
+   */
+  readonly hearWaits?: ((hear: (why: string) => void) => void) | undefined;
   /** Stops the session's processes and removes its home. */
   remove(): Promise<void>;
 }

@@ -15,6 +15,7 @@ export function openSession({ sessions, workspacePathOf }: Pick<TurnSettings, "s
     turn.report.sessionId = session.id;
     turn.events.emit("session", session.id);
     if (turn.request.sessionId === undefined) turn.enter({ phase: "starting" });
+    session.home.hearWaits?.((doing) => turn.enter({ phase: "starting", doing }));
     const isFirst = !session.begun;
     return session.inUse(async () => {
       try {
