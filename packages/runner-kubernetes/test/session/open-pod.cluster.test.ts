@@ -8,7 +8,7 @@ import { holdLease, type HeldLease } from "../../src/lease/index.ts";
 import type { ProcessOrder } from "../../src/requests/index.ts";
 import { followPods, type FollowedPods } from "../../src/session/follow-pods.ts";
 import type { LivePod } from "../../src/session/live-pod.ts";
-import { openPod } from "../../src/session/open-pod.ts";
+import { openPod, type PodOpening } from "../../src/session/open-pod.ts";
 import { startProcess } from "../../src/session/start-process.ts";
 import type { WireStream } from "../../src/wire/index.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
@@ -66,4 +66,25 @@ describe.skipIf(lack !== undefined)(`a session's Pod${lack === undefined ? "" : 
     await pod.remove();
     expect(await cluster.get("pods", pod.name)).toEqual({ outcome: "missing" });
   }, 200_000);
+
+  it("waits for a quota and for a node with room, says so, and gives up after its limit", async () => {
+    const said: string[] = [];
+    const wait = { limitMs: 5_000, onWait: (why: string) => void said.push(why) };
+    const open = (shape: PodOpening["shape"]) =>
+      openPod({ cluster, owner: OWNER, lease, pods }, { session: createSessionId(), shape, onStream: () => {}, wait });
+
+    await expect(open({ ...SHAPE, limits: { ...SHAPE.limits, cpus: 1_000 } })).rejects.toMatchObject({
+      code: "QUEUE_FULL",
+    });
+    await server.kubectl(["-n", "pods", "create", "quota", "none", "--hard=pods=0"]);
+    await expect(open(SHAPE)).rejects.toMatchObject({
+      code: "QUEUE_FULL",
+      message: expect.stringContaining("exceeded quota"),
+    });
+    await server.kubectl(["-n", "pods", "delete", "quota", "none"]);
+
+    expect(said).toContainEqual(expect.stringContaining("Insufficient cpu"));
+    expect(said).toContainEqual(expect.stringContaining("exceeded quota"));
+    expect(await cluster.list("pods", `dev.budgie.instance=${OWNER.instance}`)).toEqual([]);
+  }, 100_000);
 });
