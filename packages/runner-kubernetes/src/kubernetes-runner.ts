@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import type { Runner, SessionId } from "@budgie/core";
+import { formatOption, type Runner, type SessionId } from "@budgie/core";
 import { chooseDefaultLimits, type GuardedPath } from "@budgie/core/policy";
 import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress";
 import { connectCluster, type Cluster } from "./api/index.ts";
@@ -11,7 +11,7 @@ import { createKubernetesSession, type Suspendable, type Opening } from "./kuber
 import type { KubernetesRunnerOptions } from "./turn/kubernetes-runner-options.ts";
 import { holdLease } from "./lease/index.ts";
 import { collectKubernetesGarbage, openKubernetesHomes } from "./maintenance/index.ts";
-import { createGate } from "./proof/index.ts";
+import { createGate, type Wall } from "./proof/index.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
 import { followPods } from "./session/follow-pods.ts";
 import type { PodPlace } from "./session/open-pod.ts";
@@ -25,8 +25,6 @@ const CLOSE_LIMIT_MS = 3_000;
 const CAPACITY = { cpus: 64, memoryBytes: 256 * 1024 ** 3 };
 /** An agent that works has two processors, as a small node has to spare. */
 const CPUS = 2;
-/** Pod Security `restricted` admits no root. */
-const USER = 1000;
 
 /**
  * Creates the runner that gives every session a Pod of its own on a cluster. Throws `CONFIG_INVALID` for a kubeconfig that cannot be used, and
@@ -63,7 +61,7 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
 
   return {
     isolation: "container",
-    notices: [],
+    notices: (options.acceptWeaker ?? []).map(toNotice),
     guarded: listAccessPaths(options),
     capacity: CAPACITY,
     imageId: options.image,
@@ -86,6 +84,16 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
   };
 }
 
+const WALLS: Readonly<Record<Wall, string>> = {
+  policy: "without a network policy that holds",
+  jail: "without a jail around its network that holds",
+  "own-node": "on a node that it can reach",
+};
+
+function toNotice(wall: Wall): string {
+  return `You accepted with ${formatOption("acceptWeaker")} ${wall} that an agent may run ${WALLS[wall]}.`;
+}
+
 /** Lists the files that no workspace may contain: with them, an agent could start Pods of its own. */
 function listAccessPaths({ kubeconfig }: KubernetesRunnerOptions): readonly GuardedPath[] {
   const named = kubeconfig ?? process.env["KUBECONFIG"];
@@ -99,7 +107,8 @@ function createContext(cluster: Cluster, options: KubernetesRunnerOptions): Open
   const { owner, stateDir } = options;
   const { instance } = owner.record;
   const scratchDir = join(stateDir, "scratch", instance);
-  const upstream = options.upstreamProxy === undefined ? undefined : { url: options.upstreamProxy };
+  const noProxy = process.env["NO_PROXY"] ?? process.env["no_proxy"] ?? "";
+  const upstream = options.upstreamProxy === undefined ? undefined : { url: options.upstreamProxy, noProxy };
   const proxies = createProxyFolder({ stateDir, instance, upstream });
   let opening: Promise<PodPlace> | undefined;
 
@@ -118,7 +127,6 @@ function createContext(cluster: Cluster, options: KubernetesRunnerOptions): Open
 
   return {
     options,
-    user: { uid: process.getuid?.() || USER, gid: process.getgid?.() || USER },
     limits: { ...chooseDefaultLimits(CPUS), cpus: CPUS, ...options.limits },
     place,
     proxies,

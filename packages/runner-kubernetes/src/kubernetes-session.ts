@@ -16,7 +16,7 @@ import { createPodCopy } from "./files/create-pod-copy.ts";
 import { createPodHome } from "./files/create-pod-home.ts";
 import { createHomeFilling, type HomeFilling } from "./files/create-home-filling.ts";
 import { hideCovers } from "./files/find-kinds.ts";
-import { readHomeCovers } from "./files/read-home-covers.ts";
+import { readHomeCovers, type ShownPlace } from "./files/read-home-covers.ts";
 import { adoptPod } from "./session/adopt-pod.ts";
 import { checkCommand, checkDirectory } from "./turn/check-command.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
@@ -101,7 +101,7 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
     const fresh = await openPod(await place(), { session: id, shape, onStream, wait });
     try {
       if (context.trust !== undefined) await sendTrust(fresh.wire, context.trust, signal);
-      await context.gate.prove(fresh, (order) => processes.print(fresh, order));
+      await context.gate.prove(fresh, (order) => processes.print(fresh, order), signal);
       if (isPacked) await kept.restore(fresh, id, signal);
       await copy.enter(fresh);
       // From now on the Pod has what is newest.
@@ -135,10 +135,12 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
       idle.release(idler);
     };
     try {
-      const live = await pod.open({ signal }, toShape(context, given));
-      await Promise.all([network.guarded, prepareFiles(live, command, signal), given.ready]);
+      const shape = toShape(context, given);
+      const live = await pod.open({ signal }, shape);
+      await Promise.all([network.guarded, prepareFiles(live, command, { ...shape, signal }), given.ready]);
       const order = toOrder(context, { command, options: given, hasProxy: network.hasProxy });
-      const child = await processes.start(live, { order, input: given.input, signal });
+      // A session that ends meanwhile stops it later, as one that runs.
+      const child = await processes.start(live, { order, input: given.input, signal: given.signal });
       wasUsed = true;
       const closing = child.exit.then(leave, leave);
       return {
@@ -153,10 +155,14 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
   }
 
   /** Brings the home and the copy to where a command may begin. */
-  async function prepareFiles(live: LivePod, command: Command, signal: AbortSignal): Promise<void> {
+  async function prepareFiles(
+    live: LivePod,
+    command: Command,
+    { shownPath, signal }: ShownPlace & { readonly signal: AbortSignal },
+  ): Promise<void> {
     const [covers, ofHome] = await Promise.all([
       copy.findCovers(live, command),
-      readHomeCovers(command),
+      readHomeCovers(command, { shownPath }),
       fillingOf(live).fill(command, signal),
     ]);
     await coverHome(live.wire, ofHome);

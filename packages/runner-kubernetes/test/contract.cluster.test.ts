@@ -26,10 +26,13 @@ const POLICY = {
 
 describe.skipIf(lack !== undefined)("on a cluster", () => {
   let server: Cluster;
-  const listKept = (id: string): readonly string[] =>
-    readdirSync(join(place, "state", "kubernetes-sessions")).flatMap((path) =>
-      String(path).endsWith(id) ? [String(path)] : [],
-    );
+  const listKept = (id: string): readonly string[] => [
+    ...new Set(
+      readdirSync(join(place, "state", "kubernetes-sessions")).flatMap((name) =>
+        name.startsWith(id) ? [name.replace(/\..*/, "")] : [],
+      ),
+    ),
+  ];
   const place = mkdtempSync(join(tmpdir(), "budgie-contract-"));
 
   beforeAll(async () => {

@@ -36,7 +36,7 @@ export async function runGc(config: Config, options: GcOptions, host: Host): Pro
   const reports = [
     onEngine,
     await collectFolders(config, { owner, policy }, host),
-    ...(await collectPods(config, { owner, policy }, host)),
+    await collectPods(config, { owner, policy }, host),
   ];
   const report = {
     removed: reports.flatMap(({ removed }) => removed),
@@ -81,14 +81,12 @@ async function collectFolders(config: Config, { owner, policy }: Collecting, hos
   return createLocalRunner({ sessionsDir, stateDir, owner, hostEnv: host.env }).collectGarbage(policy);
 }
 
-/** Removes Pods and leases, if the options ask for a cluster. */
-async function collectPods(config: Config, collecting: Collecting, host: Host): Promise<readonly GcReport[]> {
-  if (config.cluster === undefined) return [];
+/** Removes Pods and leases if the options ask for a cluster, and in any case sessions that left one for the state folder. */
+async function collectPods(config: Config, collecting: Collecting, host: Host): Promise<GcReport> {
   const { collectKubernetesGarbage } = await import("@budgie/runner-kubernetes/maintenance");
   const { stateDir } = config;
-  const collect = (cluster: Cluster) => collectKubernetesGarbage({ ...collecting, cluster, stateDir });
-  const report = await askCluster(config, collect, host);
-  return report === undefined ? [] : [report];
+  const collect = (cluster: Cluster | undefined) => collectKubernetesGarbage({ ...collecting, cluster, stateDir });
+  return (await askCluster(config, collect, host)) ?? collect(undefined);
 }
 
 function reportText({ failed, kept, legacy, removed }: CollectReport, dryRun: boolean): string {

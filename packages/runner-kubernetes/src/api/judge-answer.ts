@@ -20,14 +20,14 @@ export type RawAnswer = { readonly status: number; readonly body: Buffer };
 export function judgeAnswer({ body, status }: RawAnswer, asked: Asked): Answer {
   const fields = parseBody(body) ?? {};
   if (status >= 200 && status < 300) {
-    const object = parseObject(asked.isDryRun === true ? withVersion(fields) : fields);
+    const object = parseObject(asked.isDryRun === true ? addVersion(fields) : fields);
     if (object === undefined) throw unreadableError(asked);
     return { outcome: "done", object };
   }
   return findOutcome(status, fields) ?? refuse({ status, fields }, asked);
 }
 
-function withVersion(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function addVersion(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return { ...fields, metadata: { ...fieldsOf(fields["metadata"]), resourceVersion: "0" } };
 }
 

@@ -1,15 +1,17 @@
-import { buildSandboxVariables, type SandboxUser } from "@budgie/sandbox/profile";
+import { buildSandboxVariables } from "@budgie/sandbox/profile";
 import { TRUST, type ProcessOrder } from "../requests/index.ts";
 
 /** The parts of a process in a Pod that its variables depend on. */
 export type PodVariables = {
-  readonly user: SandboxUser;
   /** The variables of its command */
   readonly env: Readonly<Record<string, string>>;
   readonly hasProxy: boolean;
   /** True if the Pod was sent the user's certificates */
   readonly hasTrust: boolean;
 };
+
+/** Pod Security `restricted` admits no root, and no other name depends on the user. */
+const AGENT = { uid: 1000, gid: 1000 };
 
 /**
  * The variables of the container that no process gets, the first match of each deciding: the cluster's; those for Kiro, but not the folder
@@ -22,9 +24,9 @@ const UNSET = [
 ] as const;
 
 /** Returns the variables of a process in a Pod, and those of its container that it does not get. */
-export function toPodVariables({ env, hasProxy, hasTrust, user }: PodVariables): Pick<ProcessOrder, "env" | "unset"> {
+export function toPodVariables({ env, hasProxy, hasTrust }: PodVariables): Pick<ProcessOrder, "env" | "unset"> {
   const own = buildSandboxVariables({
-    user,
+    user: AGENT,
     direct: hasProxy ? [] : undefined,
     trust: hasTrust ? TRUST : undefined,
     // An image's may be a folder of the container, which is read-only.

@@ -11,7 +11,7 @@ export type HomeCovers = {
   readonly paths: readonly string[];
   /** All that is there, each folder before what is in it */
   readonly entries: readonly FilledEntry[];
-  /** What is shown at its own path on the host, below the Pod's path for that */
+  /** Entries that are shown at their own path on the host, below the Pod's path for them */
   readonly shown: readonly FilledEntry[];
 };
 

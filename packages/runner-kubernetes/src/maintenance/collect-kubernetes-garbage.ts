@@ -6,7 +6,8 @@ import { collectGarbage } from "../lease/index.ts";
 export type KubernetesCollecting = {
   readonly owner: Owner;
   readonly stateDir: string;
-  readonly cluster: Cluster;
+  /** `undefined` if none is known, or reachable */
+  readonly cluster: Cluster | undefined;
   readonly policy: GcPolicy;
 };
 
@@ -14,7 +15,7 @@ export type KubernetesCollecting = {
 export async function collectKubernetesGarbage(collecting: KubernetesCollecting): Promise<GcReport> {
   const { cluster, owner, policy, stateDir } = collecting;
   const reports = [
-    await collectGarbage(cluster, { owner, policy }),
+    ...(cluster === undefined ? [] : [await collectGarbage(cluster, { owner, policy })]),
     await createKeptSessions({ owner, stateDir }).collectGarbage(policy),
   ];
   return {

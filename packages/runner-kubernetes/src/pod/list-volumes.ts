@@ -13,7 +13,7 @@ const AUTH_BYTES = 16 * MIB;
 
 /** Folders of the sidecar's volumes that the agent's container mounts. */
 export const AGENT_FOLDERS = [
-  `${POD.home}/${basename(SANDBOX.home)}`,
+  ...[basename(SANDBOX.home), "shown"].map((name) => `${POD.home}/${name}`),
   `${POD.work}/tree`,
   ...["tmp", "shm", "auth"].map((name) => `${POD.scratch}/${name}`),
 ] as const;

@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
@@ -24,7 +24,7 @@ export type PodPlace = {
 /** The Pod to open. */
 export type PodOpening = {
   readonly session: SessionId;
-  readonly shape: Omit<PodShape, "labels" | "mostSeconds" | "name" | "owner">;
+  readonly shape: Omit<PodShape, "labels" | "mostSeconds" | "name" | "owner" | "user">;
   /** Takes a stream that the Pod opened */
   readonly onStream: (stream: WireStream) => void;
   readonly wait: PodWait;
@@ -32,6 +32,9 @@ export type PodOpening = {
 
 // A Pod without budgie ends itself after two minutes. This is for one whose program cannot do that any more.
 const MOST_SECONDS = 7 * 24 * 60 * 60;
+// Ids that no image and no person has.
+const FIRST_UID = 100_000;
+const LAST_UID = 2_000_000_000;
 const QUOTA_PAUSE_MS = 2_000;
 const MOST_TRIES = 3;
 
@@ -62,7 +65,14 @@ async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> 
   const { session, shape } = opening;
   const name = `budgie-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
   const { annotations, labels } = toMetadata(owner, session, "session");
-  const manifest = toSandboxPod({ ...shape, name, labels, owner: lease.reference, mostSeconds: MOST_SECONDS });
+  const manifest = toSandboxPod({
+    ...shape,
+    name,
+    labels,
+    user: chooseUser(),
+    owner: lease.reference,
+    mostSeconds: MOST_SECONDS,
+  });
   const created = await create(cluster, { ...manifest, metadata: { ...manifest.metadata, annotations } }, opening.wait);
   const remove = (): Promise<void> => cluster.remove("pods", created);
   try {
@@ -72,6 +82,12 @@ async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> 
     await remove().catch(() => undefined);
     throw error;
   }
+}
+
+/** Chooses the user of a Pod. The kernel counts the processes of a user on the whole node, and an agent's limit is for its own. */
+function chooseUser(): PodShape["user"] {
+  const id = randomInt(FIRST_UID, LAST_UID);
+  return { uid: id, gid: id };
 }
 
 /** Creates the Pod once the namespace's quota has room for it. */

@@ -1,6 +1,5 @@
 import type { Limits } from "@budgie/core/policy";
 import type { IdleContainers, ProxyFolder } from "@budgie/sandbox/egress";
-import type { SandboxUser } from "@budgie/sandbox/profile";
 import type { Trust } from "../egress/index.ts";
 import type { KeptStore } from "../keeping/create-kept-sessions.ts";
 import type { KubernetesRunnerOptions } from "./kubernetes-runner-options.ts";
@@ -10,7 +9,6 @@ import type { PodPlace } from "../session/open-pod.ts";
 /** All that the sessions of a runner share. */
 export type ClusterContext = {
   readonly options: KubernetesRunnerOptions;
-  readonly user: SandboxUser;
   readonly limits: Limits;
   /** Resolves to the place of Pods, with a lease that the first session makes */
   readonly place: () => Promise<PodPlace>;

@@ -17,14 +17,14 @@ const PROXY_PORT = 3128;
 
 /** Returns the order of a process. */
 export function toOrder(
-  { limits, options, trust, user }: Pick<ClusterContext, "limits" | "options" | "trust" | "user">,
+  { limits, options, trust }: Pick<ClusterContext, "limits" | "options" | "trust">,
   { command, hasProxy, options: asked }: OrderOf,
 ): ProcessOrder {
   const { access = DEFAULT_ACCESS } = asked;
   const { diskBytes, pids } = { ...limits, ...access.limits };
   return {
     argv: command.argv,
-    ...toPodVariables({ user, env: command.env, hasProxy, hasTrust: trust !== undefined }),
+    ...toPodVariables({ env: command.env, hasProxy, hasTrust: trust !== undefined }),
     directory: findWorkspacePath(asked),
     ports: [PROXY_PORT, ...(options.ports ?? [])],
     isReadOnly: isReadOnly(access.workspace),

@@ -1,13 +1,14 @@
+import { homedir } from "node:os";
 import type { StartOptions } from "@budgie/core";
 import type { Limits } from "@budgie/core/policy";
-import { findWorkspacePath, type SandboxUser } from "@budgie/sandbox/profile";
+import { findWorkspacePath } from "@budgie/sandbox/profile";
 import type { KubernetesRunnerOptions } from "./kubernetes-runner-options.ts";
+import { findShownPath } from "../pod/index.ts";
 import type { PodOpening } from "../session/open-pod.ts";
 
 /** The parts of a runner that its Pods depend on. */
 export type ShapeOf = {
   readonly options: Pick<KubernetesRunnerOptions, "image" | "runtimeClass" | "sidecarImage">;
-  readonly user: SandboxUser;
   readonly limits: Limits;
 };
 
@@ -18,13 +19,14 @@ type Asked = Pick<StartOptions, "access" | "directory" | "workspacePath">;
 const COPY_BYTES = 10 * 1024 ** 3;
 
 /** Returns the Pod that a start needs. */
-export function toShape({ limits, options, user }: ShapeOf, asked: Asked): PodOpening["shape"] {
+export function toShape({ limits, options }: ShapeOf, asked: Asked): PodOpening["shape"] {
+  const workspace = findWorkspacePath(asked);
   const { cpus, diskBytes, memoryBytes, tmpBytes } = { ...limits, ...asked.access?.limits };
   return {
     images: { agent: options.image, sidecar: options.sidecarImage },
     runtimeClass: options.runtimeClass,
-    user,
     limits: { cpus, memoryBytes, homeBytes: diskBytes, copyBytes: COPY_BYTES, tmpBytes },
-    workspace: findWorkspacePath(asked),
+    workspace,
+    shownPath: findShownPath(homedir(), workspace),
   };
 }

@@ -11,7 +11,7 @@ import { createPodEgress, type PodEgress } from "../../src/egress/pod-egress.ts"
 import { toPodVariables } from "../../src/egress/to-pod-variables.ts";
 import { sendTrust } from "../../src/egress/trust.ts";
 import { startGateCluster, type GateCluster, type OpenedPod } from "../proof/gate-cluster.ts";
-import { allow } from "../helpers/run-egress.ts";
+import { allow } from "./run-egress.ts";
 
 const lack = findClusterLack();
 // The usual reporter does not print titles of what it skips.
@@ -43,7 +43,7 @@ describe.skipIf(lack !== undefined)("the network of a Pod on a cluster", () => {
   const run = (script: string, hasProxy = true): Promise<string> =>
     opened.run({
       argv: ["bash", "-c", script],
-      ...toPodVariables({ user: { uid: 1000, gid: 1000 }, env: {}, hasProxy, hasTrust: true }),
+      ...toPodVariables({ env: {}, hasProxy, hasTrust: true }),
       directory: "/home/agent",
       ports: [3128],
       isReadOnly: false,

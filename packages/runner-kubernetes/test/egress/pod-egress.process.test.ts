@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import type { EgressPolicy } from "@budgie/core";
 import { serveOnLoopback } from "@budgie/testkit";
 import { sendTrust } from "../../src/egress/trust.ts";
-import { allow, listen, runEgress } from "../helpers/run-egress.ts";
+import { allow, listen, runEgress } from "./run-egress.ts";
 import { greet } from "../helpers/run-sidecar.ts";
 
 const NONE: EgressPolicy = { mode: "none", hosts: [] };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { toPodVariables } from "../../src/egress/to-pod-variables.ts";
 
-const PLAIN = { user: { uid: 1000, gid: 1000 }, env: {}, hasProxy: false, hasTrust: false };
+const PLAIN = { env: {}, hasProxy: false, hasTrust: false };
 
 describe("the variables of a process in a Pod", () => {
   it("name its home and folder for temporary files, and nothing of a network that it does not have", () => {

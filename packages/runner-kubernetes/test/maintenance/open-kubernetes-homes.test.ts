@@ -67,6 +67,15 @@ it("A Pod is named for a session that runs in it, and no home of a Pod is export
   await expect(packing).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
 });
 
+it("Garbage of the state folder is collected without a cluster", async () => {
+  const { owner, stateDir } = await setUp();
+  const policy = { olderThanMs: 0, dryRun: false };
+
+  const { removed } = await collectKubernetesGarbage({ cluster: undefined, owner, stateDir, policy });
+
+  expect(removed.map(({ kind, session }) => [kind, session])).toEqual([["folder", KEPT]]);
+});
+
 it("Garbage is collected in both places", async () => {
   const { cluster, owner, stateDir } = await setUp();
 

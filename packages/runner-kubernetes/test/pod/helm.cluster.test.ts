@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findClusterLack, startCluster, type Cluster } from "@budgie/testkit";
+import { EXPLAINING, RULES } from "../../src/inspection/judge-rights.ts";
 import { toSandboxPod } from "../../src/pod/index.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
@@ -15,15 +16,6 @@ const OTHER_VALUES = [
   ["--set", "imagePrefixes={localhost:5000/,registry.example.com/a@}", "--set", "runtimeClasses={gvisor}"],
   ["--set", "podSecurityVersion=v1.34,quota.pods=1"],
 ].flat();
-// What budgie may do, as Kubernetes lists it.
-const RIGHTS = {
-  pods: "create get list watch patch delete",
-  "pods/exec": "get create",
-  events: "get list watch",
-  resourcequotas: "get list",
-  "leases.coordination.k8s.io": "create get list watch update delete",
-  "networkpolicies.networking.k8s.io": "get list",
-};
 const lack = findClusterLack();
 
 describe.skipIf(lack !== undefined)(`the chart, by Helm${lack === undefined ? "" : ` (skipped: ${lack})`}`, () => {
@@ -103,10 +95,13 @@ describe.skipIf(lack !== undefined)(`the chart, by Helm${lack === undefined ? ""
     const found = lines
       .filter(([resource = ""]) => resource !== "" && !resource.startsWith("self"))
       .map(([resource, , , verbs = ""]) => [resource, verbs.slice(1, -1).split(" ").toSorted().join(" ")]);
-    const sorted = Object.entries(RIGHTS).map(([resource, verbs]) => [resource, verbs.split(" ").toSorted().join(" ")]);
-    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(sorted));
+    const needed = [...RULES, ...EXPLAINING].map(({ group, resource, verbs }) => [
+      group === "" ? resource : `${resource}.${group}`,
+      verbs.toSorted().join(" "),
+    ]);
+    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(needed));
 
-    for (const allowed of ["create pods --subresource=exec", "patch pods", "update leases"])
+    for (const allowed of ["create pods --subresource=exec", "patch pods", "patch leases"])
       expect(await may(`${allowed} -n budgie`), allowed).toBe(true);
     for (const refused of ["log", "attach", "portforward", "ephemeralcontainers", "proxy"])
       expect(await may(`* pods --subresource=${refused} -n budgie`), refused).toBe(false);

@@ -3,7 +3,7 @@ import { findShownPath } from "../../src/pod/find-shown-path.ts";
 import { toSandboxPod } from "../../src/pod/to-sandbox-pod.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
-const FOLDERS = ["/home/agent", "/work/tree", "/scratch/tmp", "/scratch/shm", "/scratch/auth"];
+const FOLDERS = ["/home/agent", "/home/shown", "/work/tree", "/scratch/tmp", "/scratch/shm", "/scratch/auth"];
 const LOCKED = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
 const SIDECAR = { cpu: "250m", memory: "268435456", "ephemeral-storage": "67108864" };
 const AGENT = { cpu: "1500m", memory: "1073741824", "ephemeral-storage": "538968064" };

@@ -32,7 +32,7 @@ export async function proveCluster({ config, host, programs, signal }: Proving):
       owner,
     );
     const found = await lookInside(runner, { config, programs, signal });
-    return [{ state: "ok", what: "walls", text: `a Pod started, and ${WALLS}` }, ...found];
+    return [judgeWalls(config.cluster.acceptWeaker), ...found];
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof BudgieError)) throw error;
@@ -43,7 +43,14 @@ export async function proveCluster({ config, host, programs, signal }: Proving):
   }
 }
 
-const WALLS = "its network policy and its jail each kept a process from all that was tried";
+function judgeWalls(accepted: ClusterConfig["cluster"]["acceptWeaker"]): Finding {
+  const what = "walls";
+  if (accepted.length > 0) {
+    return { state: "note", what, text: `a Pod started, and had all but what you accepted: ${accepted.join(", ")}` };
+  }
+  const text = "a Pod started, and its network policy and its jail each kept a process from all that was tried";
+  return { state: "ok", what, text };
+}
 
 // Prints a path, or nothing, for each of its arguments.
 const FIND = 'for name; do command -v -- "$name" || echo; done';

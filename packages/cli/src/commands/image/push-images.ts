@@ -32,7 +32,7 @@ export async function pushImages(config: Config, options: PushOptions, host: Hos
   return interruptible(host, async (signal) => {
     const run = (...words: readonly string[]): Promise<ToolEnd> => runTool([tool, ...words], { env: host.env, signal });
     const steps: readonly Step[] = [
-      { says: `Building ${sidecar}`, run: () => inContext((folder) => run(...toBuild(sidecar, folder, options))) },
+      { says: `Building ${sidecar}`, run: () => buildIn((folder) => run(...toBuild(sidecar, folder, options))) },
       { says: `Tagging ${local} as ${agents}`, run: () => run("tag", local, agents), remedy: BUILD_REMEDY },
       { says: `Pushing ${agents}`, run: () => push(agents, run), remedy: LOGIN_REMEDY },
       { says: `Pushing ${sidecar}`, run: () => push(sidecar, run), remedy: LOGIN_REMEDY },
@@ -87,8 +87,8 @@ function findTool({ env }: Host): string {
 const BUNDLE = fileURLToPath(new URL("../../../dist/bundle/", import.meta.url));
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" };
 
-/** Makes the build context of budgie's own image, and removes it after its use. */
-async function inContext(build: (folder: string) => Promise<ToolEnd>): Promise<ToolEnd> {
+/** Builds in a context with all that the image has of budgie, which is removed afterwards. */
+async function buildIn(build: (folder: string) => Promise<ToolEnd>): Promise<ToolEnd> {
   const architecture = ARCHITECTURES[process.arch];
   if (architecture === undefined || !existsSync(join(BUNDLE, "pod-image"))) {
     throw new BudgieError(

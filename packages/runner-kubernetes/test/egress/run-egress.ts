@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import type { EgressPolicy } from "@budgie/core";
 import { createProxyFolder } from "@budgie/sandbox/egress";
 import { createPodEgress, type PodEgress } from "../../src/egress/pod-egress.ts";
-import { runSidecar, type RunningSidecar } from "./run-sidecar.ts";
+import { runSidecar, type RunningSidecar } from "../helpers/run-sidecar.ts";
 
 /** A tunnel that an agent asked for, and the proxy's answer up to its empty line. */
 type Tunnel = { readonly socket: Socket; readonly answer: string };
