@@ -77,8 +77,9 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
         session.then((opened) => (isKept ? opened.suspend(signal) : opened.remove())),
       );
       const results = await Promise.allSettled(endings);
-      await context.close();
       const failed = results.find((result) => result.status === "rejected");
+      // What could not be packed in time is in Pods still, where the next budgie finds it if it comes soon.
+      await context.close(isKept && failed !== undefined ? "leave Pods" : "remove Pods");
       if (failed !== undefined) throw failed.reason;
     },
   };
@@ -101,7 +102,7 @@ function listAccessPaths({ kubeconfig }: KubernetesRunnerOptions): readonly Guar
   return [join(homedir(), ".kube"), ...paths].map((path) => ({ path, what: "the credentials of a cluster" }));
 }
 
-type OpenContext = ClusterContext & { readonly close: () => Promise<void> };
+type OpenContext = ClusterContext & { readonly close: (how: "leave Pods" | "remove Pods") => Promise<void> };
 
 function createContext(cluster: Cluster, options: KubernetesRunnerOptions): OpenContext {
   const { owner, stateDir } = options;
@@ -135,10 +136,11 @@ function createContext(cluster: Cluster, options: KubernetesRunnerOptions): Open
     idle: createIdleContainers({ idleMs: options.podIdleMs ?? POD_IDLE_MS, most: MOST_IDLE_PODS }),
     trust: options.caFile === undefined ? undefined : readTrust(options.caFile),
     scratchDir,
-    async close() {
+    async close(how) {
       const opened = await opening?.catch(() => undefined);
       opened?.pods.close();
-      await opened?.lease.release();
+      if (how === "leave Pods") opened?.lease.abandon();
+      else await opened?.lease.release();
       rmSync(scratchDir, { recursive: true, force: true });
       await proxies.close();
     },

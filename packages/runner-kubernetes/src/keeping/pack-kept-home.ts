@@ -36,7 +36,7 @@ export async function packKeptHome({ to, signal, ...home }: KeptHomePacking): Pr
 }
 
 function failureOf(work: Promise<void>): Promise<never> {
-  return new Promise((_resolve, reject) => work.catch(reject));
+  return new Promise((_resolve, reject) => void work.catch(reject));
 }
 
 async function copyAll(

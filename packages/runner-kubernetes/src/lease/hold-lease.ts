@@ -17,6 +17,8 @@ export type HeldLease = {
   readonly isFresh: () => boolean;
   /** Resolves when it is over: to the reason, if it was lost. Never rejects */
   readonly ended: Promise<BudgieError | undefined>;
+  /** Leaves it, with its Pods, which end themselves two minutes later unless another budgie takes them over */
+  readonly abandon: () => void;
   /** Removes it, and so all Pods that it owns */
   readonly release: () => Promise<void>;
 };
@@ -64,6 +66,7 @@ export async function holdLease(cluster: Cluster, owner: OwnerRecord, clock: Clo
     reference: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", name, uid },
     isFresh: () => clock.now() - renewedAt < FRESH_MS,
     ended,
+    abandon: () => end(undefined),
     async release() {
       end(undefined);
       await cluster.remove("leases", { name, uid });
