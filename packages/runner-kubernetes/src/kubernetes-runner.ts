@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { formatOption, type Runner, type SessionId } from "@budgie/core";
+import { createSessionId, formatOption, type Runner, type RunnerAhead, type SessionId } from "@budgie/core";
 import { chooseDefaultLimits, type GuardedPath } from "@budgie/core/policy";
 import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress";
 import { connectCluster, type Cluster } from "./api/index.ts";
@@ -13,6 +13,7 @@ import { holdLease } from "./lease/index.ts";
 import { collectKubernetesGarbage, openKubernetesHomes } from "./maintenance/index.ts";
 import { createGate, type Wall } from "./proof/index.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
+import { createReadySessions } from "./session/ready-sessions.ts";
 import { followPods } from "./session/follow-pods.ts";
 import type { PodPlace } from "./session/open-pod.ts";
 import { printInPod } from "./turn/print-in-pod.ts";
@@ -59,12 +60,25 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
     };
   }
 
+  const ready = createReadySessions(options.ahead ?? 0, () => open({ id: createSessionId(), origin: "new" }));
+  const ahead: RunnerAhead = {
+    prepare: ready.prepare,
+    take: () =>
+      ready.take()?.then((session) => {
+        if (session !== undefined) sessions.set(session.id, Promise.resolve(session));
+        ready.prepare();
+        return session?.id;
+      }),
+    count: () => ({ sessions: ready.count(), turns: 0 }),
+  };
+
   return {
     isolation: "container",
     notices: (options.acceptWeaker ?? []).map(toNotice),
     guarded: listAccessPaths(options),
     capacity: CAPACITY,
     imageId: options.image,
+    ...((options.ahead ?? 0) > 0 ? { ahead } : {}),
     print: (argv) => options.owner.hold().then(() => printInPod(context, argv)),
     openSession: (id) => openOnce({ id, origin: "new" }),
     resumeSession: (id) => openOnce({ id, origin: "kept" }),
@@ -76,7 +90,7 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
       const endings = [...sessions.values()].map((session) =>
         session.then((opened) => (isKept ? opened.suspend(signal) : opened.remove())),
       );
-      const results = await Promise.allSettled(endings);
+      const results = await Promise.allSettled([...endings, ready.close()]);
       const failed = results.find((result) => result.status === "rejected");
       // What could not be packed in time is in Pods still, where the next budgie finds it if it comes soon.
       await context.close(isKept && failed !== undefined ? "leave Pods" : "remove Pods");

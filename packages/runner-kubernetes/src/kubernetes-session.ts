@@ -25,16 +25,18 @@ import type { LivePod } from "./session/live-pod.ts";
 import { openPod, type PodOpening } from "./session/open-pod.ts";
 import type { PodWait } from "./session/await-pod.ts";
 import { createPodProcesses } from "./session/pod-processes.ts";
+import type { Preparable } from "./session/ready-sessions.ts";
 import { createSessionPod } from "./session/session-pod.ts";
 import { toOrder } from "./turn/to-order.ts";
 import { toShape } from "./turn/to-shape.ts";
 import type { WireStream } from "./wire/index.ts";
 
 /** A session of this process, which another process can resume later. */
-export type Suspendable = RunnerSession & {
-  /** Stops its process, packs what it has without the login, and removes its Pod */
-  readonly suspend: (signal: AbortSignal) => Promise<void>;
-};
+export type Suspendable = RunnerSession &
+  Preparable & {
+    /** Stops its process, packs what it has without the login, and removes its Pod */
+    readonly suspend: (signal: AbortSignal) => Promise<void>;
+  };
 
 /** The session to open: a new one, or one of a dead owner. */
 export type Opening = { readonly id: SessionId; readonly origin: "new" | "kept" };
@@ -192,6 +194,8 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
     readFile: files.read,
     appendFile: files.append,
     copy: () => copy,
+    warmUp: () => openPresent().then(() => undefined),
+    isLost: pod.isLost,
     hearWaits: (next) => void (hear = next),
     async remove() {
       await stop();

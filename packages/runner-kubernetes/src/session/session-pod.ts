@@ -15,6 +15,8 @@ export type OwnPod = {
   /** Packs what the session has, and removes the Pod. A Pod that cannot be packed stays */
   readonly leave: (signal: AbortSignal) => Promise<void>;
   readonly remove: () => Promise<void>;
+  /** True once what the session had was lost with its Pod */
+  readonly isLost: () => boolean;
 };
 
 /** The means of a session's Pods. */
@@ -61,6 +63,7 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
 
   return {
     open: (wait, shape) => inTurn(() => open(wait, shape)),
+    isLost: () => isLost,
     leave: (signal) => inTurn(() => leave(signal)),
     remove: () =>
       inTurn(async () => {

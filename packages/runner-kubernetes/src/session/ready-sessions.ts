@@ -1,0 +1,78 @@
+/** A session that can have its Pod before its first turn. */
+export type Preparable = {
+  /** Opens its Pod */
+  readonly warmUp: () => Promise<void>;
+  /** True once its Pod was lost */
+  readonly isLost: () => boolean;
+  readonly remove: () => Promise<void>;
+};
+
+/** The sessions with Pods that wait for their first turns. */
+export type ReadySessions<T> = {
+  /** Makes as many as are missing, in the background; never fails */
+  readonly prepare: () => void;
+  /** Takes one, with its Pod or on the way to it; resolves to `undefined` if that failed. `undefined` if there is none */
+  readonly take: () => Promise<T | undefined> | undefined;
+  /** Counts those that have their Pods */
+  readonly count: () => number;
+  /** Removes them all, and makes no more */
+  readonly close: () => Promise<void>;
+};
+
+/** Creates the place of so many sessions, of which none exists yet. */
+export function createReadySessions<T extends Preparable>(most: number, open: () => Promise<T>): ReadySessions<T> {
+  const waiting = new Set<{ readonly made: Promise<T | undefined>; session?: T }>();
+  let isClosed = false;
+
+  async function make(): Promise<T> {
+    const session = await open();
+    try {
+      await session.warmUp();
+      return session;
+    } catch (error) {
+      await session.remove();
+      throw error;
+    }
+  }
+
+  function add(): void {
+    const one: { readonly made: Promise<T | undefined>; session?: T } = {
+      made: make().then(
+        (session) => (one.session = session),
+        // The next call may find a cluster that has room, or says what is wrong.
+        () => void waiting.delete(one),
+      ),
+    };
+    waiting.add(one);
+  }
+
+  /** Removes one whose Pod is gone. */
+  function drop(): void {
+    for (const one of waiting)
+      if (one.session?.isLost() === true) {
+        waiting.delete(one);
+        void one.session.remove().catch(() => undefined);
+      }
+  }
+
+  return {
+    prepare() {
+      drop();
+      while (!isClosed && waiting.size < most) add();
+    },
+    take() {
+      drop();
+      const one = [...waiting].find(({ session }) => session !== undefined) ?? [...waiting][0];
+      if (one === undefined) return undefined;
+      waiting.delete(one);
+      return one.made;
+    },
+    count: () => [...waiting].filter(({ session }) => session !== undefined).length,
+    async close() {
+      isClosed = true;
+      const all = [...waiting].map(async ({ made }) => (await made)?.remove());
+      waiting.clear();
+      await Promise.allSettled(all);
+    },
+  };
+}
