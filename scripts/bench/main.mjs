@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { measureAcp } from "./acp.mjs";
 import { measureBuilds } from "./builds.mjs";
+import { measureCluster } from "./cluster.mjs";
 import { measureConcurrency } from "./concurrency.mjs";
 import { measureCopies } from "./copies.mjs";
 import { measureEgress } from "./egress.mjs";
@@ -42,8 +43,8 @@ const CASES = {
   log: [measureLog, 9],
 };
 
-/** Compares with another checkout, so it is no part of "all". */
-const PAIRS = { builds: [measureBuilds, 30] };
+/** The cases that need another checkout, or a node for tests, and are no part of "all". */
+const PAIRS = { builds: [measureBuilds, 30], cluster: [measureCluster, 5] };
 
 const args = process.argv.slice(2);
 const name = [...Object.keys(CASES), ...Object.keys(PAIRS), "trace", "all", "page"].includes(args[0])
