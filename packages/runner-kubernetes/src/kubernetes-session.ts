@@ -96,6 +96,9 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
 
   async function openPresent(signal?: AbortSignal): Promise<LivePod> {
     removed.signal.throwIfAborted();
+    // What uses the Pod now has the whole time until it is left.
+    idle.acquire(idler);
+    idle.release(idler);
     return pod.open({ signal: AbortSignal.any([removed.signal, ...(signal === undefined ? [] : [signal])]) });
   }
 

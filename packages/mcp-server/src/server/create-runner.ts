@@ -67,7 +67,8 @@ async function createClusterRunner(config: ClusterConfig, { env }: Host, owner: 
     runtimeClass,
     caFile,
     upstreamProxy: findUpstreamProxy(env),
-    podIdleMs: config.warmIdleMs,
+    // 0 is for processes that stand by, of which a Pod has none.
+    podIdleMs: config.warmIdleMs || undefined,
     keepSessionsMs: config.keepSessions ? config.sessionTtlMs : undefined,
     ahead,
   });
