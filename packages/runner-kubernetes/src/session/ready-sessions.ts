@@ -8,7 +8,7 @@ export type Preparable = {
 };
 
 /** The sessions with Pods that wait for their first turns. */
-export type ReadySessions<T> = {
+export type Prepared<T> = {
   /** Makes as many as are missing, in the background; never fails */
   readonly prepare: () => void;
   /** Takes one, with its Pod or on the way to it; resolves to `undefined` if that failed. `undefined` if there is none */
@@ -20,7 +20,7 @@ export type ReadySessions<T> = {
 };
 
 /** Creates the place of so many sessions, of which none exists yet. */
-export function createReadySessions<T extends Preparable>(most: number, open: () => Promise<T>): ReadySessions<T> {
+export function createReadySessions<T extends Preparable>(most: number, open: () => Promise<T>): Prepared<T> {
   const waiting = new Set<{ readonly made: Promise<T | undefined>; session?: T }>();
   let isClosed = false;
 
