@@ -1,4 +1,4 @@
-import { lstat, mkdir } from "node:fs/promises";
+import { chmod, lstat, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { SANDBOX } from "@budgie/sandbox/profile";
 import { HOLD_SOCKET, POD, TRUST, WIRE_SOCKET } from "../requests/pod-paths.ts";
@@ -48,10 +48,16 @@ export function toRoots(root: string): PodRoots {
   };
 }
 
-/** Makes the folders that are missing. Kubelet makes a volume's folder of another user when nothing has, in which the agent could not write. */
+/**
+ * Makes the folders that are missing. Kubelet makes a volume's folder of another user when nothing has, in which the agent could not write.
+ * Whatever is made in a volume inherits its group's bit, which would show in the modes of all folders.
+ */
 export async function makeFolders({ auth, hidden, home, homeHidden, scratch, shown, tree }: PodRoots): Promise<void> {
-  for (const folder of [home, homeHidden, shown, tree, hidden, ...scratch, auth])
+  for (const folder of [home, homeHidden, shown, tree, hidden, ...scratch, auth]) {
     await mkdir(folder, { recursive: true, mode: 0o755 });
+    // Another user's are of no use, as areFoldersOf tells.
+    await chmod(folder, 0o755).catch(() => undefined);
+  }
 }
 
 /** Tells if a user has the folders of the agent. In another one's, git would trust no repository. */

@@ -1,16 +1,27 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
-import { areFoldersOf, makeFolders, toRoots } from "../../src/sidecar/pod-roots.ts";
+import { expect, it } from "vitest";
+import { makeFolders, toRoots } from "../../src/sidecar/pod-roots.ts";
 
-it("folders of another user are told from the own ones", async () => {
-  const root = mkdtempSync(join(tmpdir(), "budgie-roots-"));
-  onTestFinished(() => rmSync(root, { recursive: true }));
-  const roots = toRoots(root);
-  await makeFolders(roots);
-  const uid = process.getuid?.() ?? 0;
+it("folders in a volume that belongs to a group do not inherit that", async () => {
+  const place = mkdtempSync(join(tmpdir(), "budgie-roots-"));
+  try {
+    // As Kubernetes makes a volume, and the hook a folder in it.
+    mkdirSync(join(place, "home"));
+    chmodSync(join(place, "home"), 0o2777);
+    mkdirSync(join(place, "home/agent"));
+    const roots = toRoots(place);
+    expect(statSync(roots.home).mode & 0o2000).toBe(0o2000);
 
-  expect(await areFoldersOf(uid, roots)).toBe(true);
-  expect(await areFoldersOf(uid + 1, roots)).toBe(false);
+    await makeFolders(roots);
+
+    expect([roots.home, roots.homeHidden, roots.shown].map((folder) => statSync(folder).mode & 0o7777)).toEqual([
+      0o755, 0o755, 0o755,
+    ]);
+    mkdirSync(join(roots.home, "made"), { mode: 0o700 });
+    expect(statSync(join(roots.home, "made")).mode & 0o7777).toBe(0o700);
+  } finally {
+    rmSync(place, { recursive: true });
+  }
 });
