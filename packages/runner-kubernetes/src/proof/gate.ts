@@ -21,6 +21,8 @@ export type Gate = {
 /** The Pod to prove. */
 export type ProvenPod = Pick<LivePod, "kernel" | "nodeAddress" | "service">;
 
+type RunScan = (argv: ProcessOrder["argv"]) => Promise<string>;
+
 type RunInPod = (order: ProcessOrder) => Promise<string>;
 
 export type GateOptions = {
@@ -37,6 +39,8 @@ export type GateOptions = {
 const HOLD = `${POD.programs}/hold`;
 const PROXY_PORT = 3128;
 const FIRST_ABI_OF_PORTS = 4;
+/** The time for which a scan of a node holds. It takes longer than all else of the proof */
+const SCAN_MS = 10 * 60_000;
 const ALL_PORTS = [1, 65_535] as const;
 const LIMITS = { pids: 512, diskBytes: Number.MAX_SAFE_INTEGER };
 
@@ -44,6 +48,7 @@ const LIMITS = { pids: 512, diskBytes: Number.MAX_SAFE_INTEGER };
 export function createGate({ server }: Pick<Cluster, "server">, options: GateOptions): Gate {
   const { accepted, pauseMs, ports, reach = connectFromHere } = options;
   const known = new Map<string, Promise<boolean>>();
+  const scans = new Map<string, { readonly at: number; readonly found: Promise<readonly Breach[]> }>();
   const toOrder = (argv: ProcessOrder["argv"], jail: "jailed" | "free"): ProcessOrder => ({
     argv,
     env: {},
@@ -67,6 +72,20 @@ export function createGate({ server }: Pick<Cluster, "server">, options: GateOpt
     return report;
   }
 
+  /** Scans a Pod's node. A scan that found nothing holds for its other Pods too, for a while. */
+  function scanNode(pod: ProvenPod, run: RunScan): Promise<readonly Breach[]> {
+    const { nodeAddress = "" } = pod;
+    const last = scans.get(nodeAddress);
+    // One that failed, such as with a turn that was cancelled, says nothing.
+    if (last !== undefined && performance.now() - last.at < SCAN_MS)
+      return last.found.catch(() => findListeners(pod, run));
+    const found = findListeners(pod, run);
+    scans.set(nodeAddress, { at: performance.now(), found });
+    const forget = (): void => void scans.delete(nodeAddress);
+    found.then((breaches) => (breaches.length > 0 ? forget() : undefined), forget);
+    return found;
+  }
+
   async function prove(pod: ProvenPod, run: RunInPod, signal?: AbortSignal): Promise<readonly Breach[]> {
     const lacks = [...findKernelLack(pod), ...findAddressLack(pod)];
     refuse(lacks, accepted);
@@ -82,7 +101,7 @@ export function createGate({ server }: Pick<Cluster, "server">, options: GateOpt
       signal,
       probe: (words, jail) => run(toOrder([HOLD, "probe", ...words], jail)),
     });
-    const listening = await findListeners(pod, (argv) => run(toOrder(argv, "jailed")));
+    const listening = await scanNode(pod, (argv) => run(toOrder(argv, "jailed")));
     refuse(listening, accepted);
     // One sentence says more of a kernel than one for each target.
     const isKnown = ({ wall }: Breach): boolean => lacks.some((lack) => lack.wall === wall);
@@ -117,10 +136,7 @@ function findAddressLack({ nodeAddress }: ProvenPod): readonly Breach[] {
 }
 
 /** Connects to all ports of the Pod's own node. The jail leaves ephemeral ones open, at which a node has no business listening. */
-async function findListeners(
-  { nodeAddress }: ProvenPod,
-  run: (argv: ProcessOrder["argv"]) => Promise<string>,
-): Promise<readonly Breach[]> {
+async function findListeners({ nodeAddress }: ProvenPod, run: RunScan): Promise<readonly Breach[]> {
   if (nodeAddress === undefined) return [];
   const host = nodeAddress.includes(":") ? `[${nodeAddress}]` : nodeAddress;
   const printed = await run([HOLD, "scan", host, ...(ALL_PORTS.map(String) as [string, string])]);
