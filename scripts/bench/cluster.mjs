@@ -35,22 +35,25 @@ export async function measureCluster(rounds) {
   // A fixed tag, which nodes do not ask a registry for.
   const images = [IMAGE, SIDECAR].map((image) => `${image}:${NAME}`);
   for (const image of images) execFileSync("docker", ["tag", image.replace(/:.*/, ":latest"), image]);
-  await using server = await startCluster(NAME, images);
-  await server.kubectl(["create", "namespace", NAME]);
-  await server.kubectl(["-n", NAME, "create", "-f", "-"], JSON.stringify(POLICY));
-  for (const namespace of [NAME, "default"])
-    await server.kubectl(["-n", namespace, "wait", "--for=create", "sa/default", "--timeout=100s"]);
+  const server = await startCluster(NAME, images);
   const stateDir = await mkdtemp(join(tmpdir(), "budgie-bench-"));
   const owner = createOwner({ stateDir });
-  const limits = { cpus: 0.1, memoryBytes: 2 ** 28 };
-  const where = { kubeconfig: server.kubeconfig, namespace: NAME, image: images[0], sidecarImage: images[1] };
-  const runner = await createKubernetesRunner({ ...where, owner, stateDir, limits, ahead: 1 });
+  let runner;
   try {
+    await server.kubectl(["create", "namespace", NAME]);
+    await server.kubectl(["-n", NAME, "create", "-f", "-"], JSON.stringify(POLICY));
+    for (const namespace of [NAME, "default"])
+      await server.kubectl(["-n", namespace, "wait", "--for=create", "sa/default", "--timeout=100s"]);
+    const limits = { cpus: 0.1, memoryBytes: 2 ** 28 };
+    const where = { kubeconfig: server.kubeconfig, namespace: NAME, image: images[0], sidecarImage: images[1] };
+    runner = await createKubernetesRunner({ ...where, owner, stateDir, limits, ahead: 1 });
     return await measure(server, { runner, directory: stateDir }, rounds);
   } finally {
-    await runner.close();
+    await runner?.close();
     await owner.release();
+    await server[Symbol.asyncDispose]();
     await rm(stateDir, { recursive: true, force: true });
+    execFileSync("docker", ["rmi", ...images]);
   }
 }
 
