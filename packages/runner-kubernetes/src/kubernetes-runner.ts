@@ -7,7 +7,8 @@ import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress"
 import { connectCluster, type Cluster } from "./api/index.ts";
 import { readTrust } from "./egress/index.ts";
 import { createKeptSessions } from "./keeping/create-kept-sessions.ts";
-import { createKubernetesSession, type Suspendable, type Opening } from "./kubernetes-session.ts";
+import { createKubernetesSession } from "./kubernetes-session.ts";
+import type { Opening, Suspendable } from "./turn/suspendable.ts";
 import type { KubernetesRunnerOptions } from "./turn/kubernetes-runner-options.ts";
 import { holdLease } from "./lease/index.ts";
 import { collectKubernetesGarbage, openKubernetesHomes } from "./maintenance/index.ts";
@@ -80,7 +81,7 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
     imageId: options.image,
     ...((options.ahead ?? 0) > 0 ? { ahead } : {}),
     print: (argv) => options.owner.hold().then(() => printInPod(context, argv)),
-    openSession: (id) => openOnce({ id, origin: "new" }),
+    openSession: (id, { isKept } = {}) => openOnce({ id, origin: "new", isKept }),
     resumeSession: (id) => openOnce({ id, origin: "kept" }),
     listSessions: () => openKubernetesHomes({ ...place, owner: options.owner }).list(),
     collectGarbage: (policy) => collectKubernetesGarbage({ ...place, owner: options.owner, policy }),

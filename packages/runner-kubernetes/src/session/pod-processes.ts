@@ -70,6 +70,7 @@ function lateError(): BudgieError {
   return new BudgieError("RUNNER_UNAVAILABLE", `A program in the Pod did not end within ${PRINT_MS / 1_000} seconds.`);
 }
 
-function busyError(): BudgieError {
+/** Returns the error of a second process. */
+export function busyError(): BudgieError {
   return new BudgieError("INPUT_INVALID", "A process of the session runs in its Pod. Wait until it has ended.");
 }
