@@ -4,19 +4,17 @@ import { createHomeFiles } from "@budgie/sandbox/home";
 import { findWorkspacePath, SANDBOX } from "@budgie/sandbox/profile";
 import { createPodEgress } from "./egress/index.ts";
 import { checkAccess } from "./files/check-access.ts";
-import { coverHome } from "./files/cover-home.ts";
 import { createPodCopy } from "./files/create-pod-copy.ts";
 import { createPodHome } from "./files/create-pod-home.ts";
 import { createHomeFilling, type HomeFilling } from "./files/create-home-filling.ts";
-import { hideCovers } from "./files/find-kinds.ts";
-import { readHomeCovers, type ShownPlace } from "./files/read-home-covers.ts";
+import { prepareFiles } from "./files/prepare-files.ts";
 import { adoptPod } from "./session/adopt-pod.ts";
 import { checkCommand, checkDirectory } from "./turn/check-command.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
 import { createDiskReports } from "./session/disk-reports.ts";
 import type { LivePod } from "./session/live-pod.ts";
 import type { PodOpening } from "./session/open-pod.ts";
-import type { PodWait } from "./session/await-pod.ts";
+import { cancelledError, type PodWait } from "./session/await-pod.ts";
 import { busyError, createPodProcesses } from "./session/pod-processes.ts";
 import { createSessionPod } from "./session/session-pod.ts";
 import { createPodUse } from "./turn/create-pod-use.ts";
@@ -136,7 +134,11 @@ export async function createKubernetesSession(
     try {
       const shape = toShape(context, given);
       const live = await pod.open({ signal }, shape);
-      await Promise.all([network.guarded, prepareFiles(live, command, { ...shape, signal }), given.ready]);
+      const { shownPath } = shape;
+      const preparing = prepareFiles(live, command, { copy, filling: fillingOf(live), shownPath, signal });
+      // Files that are still sent would be those of the next start.
+      const over = (): Promise<unknown> => Promise.allSettled([preparing]);
+      await Promise.all([network.guarded, preparing, given.ready]).finally(over);
       const order = toOrder(context, { command, options: given, hasProxy: network.hasProxy });
       // A session that ends meanwhile stops it later, as one that runs.
       const child = await processes.start(live, { order, input: given.input, signal: given.signal });
@@ -149,23 +151,8 @@ export async function createKubernetesSession(
       };
     } catch (error) {
       await leave();
-      throw error;
+      throw signal.aborted && !(error instanceof BudgieError) ? cancelledError() : error;
     }
-  }
-
-  /** Brings the home and the copy to where a command may begin. */
-  async function prepareFiles(
-    live: LivePod,
-    command: Command,
-    { shownPath, signal }: ShownPlace & { readonly signal: AbortSignal },
-  ): Promise<void> {
-    const [covers, ofHome] = await Promise.all([
-      copy.findCovers(live, command),
-      readHomeCovers(command, { shownPath }),
-      fillingOf(live).fill(command, signal),
-    ]);
-    await coverHome(live.wire, ofHome);
-    await hideCovers(live.wire, covers);
   }
 
   async function stop(): Promise<void> {

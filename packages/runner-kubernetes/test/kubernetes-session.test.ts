@@ -6,6 +6,12 @@ import type { ClusterContext } from "../src/turn/cluster-context.ts";
 
 const LIMITS = { cpus: 1, memoryBytes: 1, diskBytes: 1, pids: 1, tmpBytes: 1 };
 
+const COMMAND = { argv: ["true"] as const, env: {}, projections: [] };
+const OPTIONS = {
+  directory: process.cwd(),
+  access: { workspace: "copy", egress: { mode: "none", hosts: [] }, limits: LIMITS },
+} as const;
+
 async function* nothing(): AsyncGenerator<never> {}
 
 /** Opens a session whose cluster answers when the test says so, with what it did as words. */
@@ -71,15 +77,21 @@ it("a session that cannot be taken over leaves no socket", async () => {
 it("a second start is refused before it replaces files of the first", async () => {
   const { refuse, session } = await begin();
   const { start } = await session;
-  const command = { argv: ["true"] as const, env: {}, projections: [] };
-  const options = {
-    directory: process.cwd(),
-    access: { workspace: "copy", egress: { mode: "none", hosts: [] }, limits: LIMITS },
-  } as const;
-  const first = start(command, options);
-  const second = start(command, options);
+  const first = start(COMMAND, OPTIONS);
+  const second = start(COMMAND, OPTIONS);
   await expect(second).rejects.toMatchObject({ code: "INPUT_INVALID" });
   refuse();
   await expect(first).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
-  await expect(start(command, options)).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+  await expect(start(COMMAND, OPTIONS)).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+});
+
+it("a start that waits for the cluster is cancelled", async () => {
+  const { session } = await begin();
+  const { start } = await session;
+  const over = new AbortController();
+  const starting = start(COMMAND, { ...OPTIONS, signal: over.signal });
+  starting.catch(() => undefined);
+  await settle();
+  over.abort();
+  await expect(starting).rejects.toMatchObject({ code: "CANCELLED" });
 });

@@ -1,3 +1,4 @@
+import { orAborted } from "@budgie/core/bounds";
 import { sendTrust } from "../egress/index.ts";
 import type { LivePod } from "../session/live-pod.ts";
 import { openPod, type PodOpening } from "../session/open-pod.ts";
@@ -17,7 +18,7 @@ export async function openFilledPod(
   { fill, processes, ...opening }: FilledOpening,
 ): Promise<LivePod> {
   const { signal } = opening.wait;
-  const fresh = await openPod(await place(), opening);
+  const fresh = await openPod(await orAborted(place(), signal), opening);
   try {
     if (trust !== undefined) await sendTrust(fresh.wire, trust, signal);
     await gate.prove(fresh, (order) => processes.print(fresh, order), signal);
