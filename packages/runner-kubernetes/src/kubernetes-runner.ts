@@ -15,7 +15,7 @@ import { collectKubernetesGarbage, openKubernetesHomes } from "./maintenance/ind
 import { createGate, type Wall } from "./proof/index.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
 import { createReadySessions } from "./session/ready-sessions.ts";
-import { followPods } from "./session/follow-pods.ts";
+import { followPods, type FollowedPods } from "./session/follow-pods.ts";
 import type { PodPlace } from "./session/open-pod.ts";
 import { printInPod } from "./turn/print-in-pod.ts";
 
@@ -126,13 +126,16 @@ function createContext(cluster: Cluster, options: KubernetesRunnerOptions): Open
   const noProxy = process.env["NO_PROXY"] ?? process.env["no_proxy"] ?? "";
   const upstream = options.upstreamProxy === undefined ? undefined : { url: options.upstreamProxy, noProxy };
   const proxies = createProxyFolder({ stateDir, instance, upstream });
+  const followed = new Set<FollowedPods>();
   let opening: Promise<PodPlace> | undefined;
 
   async function openPlace(): Promise<PodPlace> {
     const lease = await holdLease(cluster, owner.record);
-    // With the lease, the cluster removes all its Pods. Later sessions need another one.
+    const pods = followPods(cluster, `dev.budgie.instance=${instance}`);
+    followed.add(pods);
+    // With the lease, the cluster removes all its Pods, whose sessions hear of that. Later ones need another lease.
     void lease.ended.then(() => (opening = undefined));
-    return { cluster, owner: owner.record, lease, pods: followPods(cluster, `dev.budgie.instance=${instance}`) };
+    return { cluster, owner: owner.record, lease, pods };
   }
 
   function place(): Promise<PodPlace> {
@@ -153,7 +156,7 @@ function createContext(cluster: Cluster, options: KubernetesRunnerOptions): Open
     scratchDir,
     async close(how) {
       const opened = await opening?.catch(() => undefined);
-      opened?.pods.close();
+      for (const pods of followed) pods.close();
       if (how === "leave Pods") opened?.lease.abandon();
       else await opened?.lease.release();
       rmSync(scratchDir, { recursive: true, force: true });
