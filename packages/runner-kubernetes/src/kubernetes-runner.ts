@@ -7,14 +7,15 @@ import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress"
 import { connectCluster, type Cluster } from "./api/index.ts";
 import { readTrust } from "./egress/index.ts";
 import { createKeptSessions } from "./keeping/create-kept-sessions.ts";
-import { createKubernetesSession, type Suspendable, type Opening } from "./kubernetes-session.ts";
+import { createKubernetesSession } from "./kubernetes-session.ts";
+import type { Opening, Suspendable } from "./turn/suspendable.ts";
 import type { KubernetesRunnerOptions } from "./turn/kubernetes-runner-options.ts";
 import { holdLease } from "./lease/index.ts";
 import { collectKubernetesGarbage, openKubernetesHomes } from "./maintenance/index.ts";
 import { createGate, type Wall } from "./proof/index.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
 import { createReadySessions } from "./session/ready-sessions.ts";
-import { followPods } from "./session/follow-pods.ts";
+import { followPods, type FollowedPods } from "./session/follow-pods.ts";
 import type { PodPlace } from "./session/open-pod.ts";
 import { printInPod } from "./turn/print-in-pod.ts";
 
@@ -80,7 +81,7 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
     imageId: options.image,
     ...((options.ahead ?? 0) > 0 ? { ahead } : {}),
     print: (argv) => options.owner.hold().then(() => printInPod(context, argv)),
-    openSession: (id) => openOnce({ id, origin: "new" }),
+    openSession: (id, { isKept } = {}) => openOnce({ id, origin: "new", isKept }),
     resumeSession: (id) => openOnce({ id, origin: "kept" }),
     listSessions: () => openKubernetesHomes({ ...place, owner: options.owner }).list(),
     collectGarbage: (policy) => collectKubernetesGarbage({ ...place, owner: options.owner, policy }),
@@ -125,13 +126,16 @@ function createContext(cluster: Cluster, options: KubernetesRunnerOptions): Open
   const noProxy = process.env["NO_PROXY"] ?? process.env["no_proxy"] ?? "";
   const upstream = options.upstreamProxy === undefined ? undefined : { url: options.upstreamProxy, noProxy };
   const proxies = createProxyFolder({ stateDir, instance, upstream });
+  const followed = new Set<FollowedPods>();
   let opening: Promise<PodPlace> | undefined;
 
   async function openPlace(): Promise<PodPlace> {
     const lease = await holdLease(cluster, owner.record);
-    // With the lease, the cluster removes all its Pods. Later sessions need another one.
+    const pods = followPods(cluster, `dev.budgie.instance=${instance}`);
+    followed.add(pods);
+    // With the lease, the cluster removes all its Pods, whose sessions hear of that. Later ones need another lease.
     void lease.ended.then(() => (opening = undefined));
-    return { cluster, owner: owner.record, lease, pods: followPods(cluster, `dev.budgie.instance=${instance}`) };
+    return { cluster, owner: owner.record, lease, pods };
   }
 
   function place(): Promise<PodPlace> {
@@ -152,7 +156,7 @@ function createContext(cluster: Cluster, options: KubernetesRunnerOptions): Open
     scratchDir,
     async close(how) {
       const opened = await opening?.catch(() => undefined);
-      opened?.pods.close();
+      for (const pods of followed) pods.close();
       if (how === "leave Pods") opened?.lease.abandon();
       else await opened?.lease.release();
       rmSync(scratchDir, { recursive: true, force: true });

@@ -1,59 +1,47 @@
-import {
-  BudgieError,
-  type AgentProcess,
-  type Command,
-  type RunnerSession,
-  type SessionId,
-  type StartOptions,
-} from "@budgie/core";
+import { BudgieError, type AgentProcess, type Command, type SessionId, type StartOptions } from "@budgie/core";
 import { DEFAULT_ACCESS } from "@budgie/core/policy";
 import { createHomeFiles } from "@budgie/sandbox/home";
 import { findWorkspacePath, SANDBOX } from "@budgie/sandbox/profile";
-import { createPodEgress, sendTrust } from "./egress/index.ts";
+import { createPodEgress } from "./egress/index.ts";
 import { checkAccess } from "./files/check-access.ts";
-import { coverHome } from "./files/cover-home.ts";
 import { createPodCopy } from "./files/create-pod-copy.ts";
 import { createPodHome } from "./files/create-pod-home.ts";
 import { createHomeFilling, type HomeFilling } from "./files/create-home-filling.ts";
-import { hideCovers } from "./files/find-kinds.ts";
-import { readHomeCovers, type ShownPlace } from "./files/read-home-covers.ts";
+import { prepareFiles } from "./files/prepare-files.ts";
 import { adoptPod } from "./session/adopt-pod.ts";
 import { checkCommand, checkDirectory } from "./turn/check-command.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
 import { createDiskReports } from "./session/disk-reports.ts";
 import type { LivePod } from "./session/live-pod.ts";
-import { openPod, type PodOpening } from "./session/open-pod.ts";
-import type { PodWait } from "./session/await-pod.ts";
-import { createPodProcesses } from "./session/pod-processes.ts";
-import type { Preparable } from "./session/ready-sessions.ts";
+import type { PodOpening } from "./session/open-pod.ts";
+import { cancelledError, type PodWait } from "./session/await-pod.ts";
+import { busyError, createPodProcesses } from "./session/pod-processes.ts";
 import { createSessionPod } from "./session/session-pod.ts";
+import { createPodUse } from "./turn/create-pod-use.ts";
+import { openFilledPod } from "./turn/open-filled-pod.ts";
+import type { Opening, Suspendable } from "./turn/suspendable.ts";
 import { toOrder } from "./turn/to-order.ts";
 import { toShape } from "./turn/to-shape.ts";
 import type { WireStream } from "./wire/index.ts";
-
-/** A session of this process, which another process can resume later. */
-export type Suspendable = RunnerSession &
-  Preparable & {
-    /** Stops its process, packs what it has without the login, and removes its Pod */
-    readonly suspend: (signal: AbortSignal) => Promise<void>;
-  };
-
-/** The session to open: a new one, or one of a dead owner. */
-export type Opening = { readonly id: SessionId; readonly origin: "new" | "kept" };
 
 const NOTHING = { isPacked: false, fillId: undefined };
 const WAIT_MS = 10 * 60_000;
 const PACK_MS = 10 * 60_000;
 
 /** Opens a session, which gets a Pod when something needs one. */
-export async function createKubernetesSession(context: ClusterContext, { id, origin }: Opening): Promise<Suspendable> {
+export async function createKubernetesSession(
+  context: ClusterContext,
+  { id, isKept = true, origin }: Opening,
+): Promise<Suspendable> {
   const { idle, kept, options, place, proxies } = context;
-  const { keepSessionsMs: keepMs } = options;
+  const keepMs = isKept ? options.keepSessionsMs : undefined;
   const egress = createPodEgress(proxies.reserve());
   const processes = createPodProcesses();
   const disk = createDiskReports();
   const removed = new AbortController();
   const starting = new Set<Promise<unknown>>();
+  // A process runs, or starts.
+  let isTaken = false;
   // No agent has used a new home.
   let wasUsed = origin === "kept";
   const onStream = (stream: WireStream): void =>
@@ -64,11 +52,17 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
     left = await adoptPod(await place(), { session: id, onStream });
     return left !== undefined;
   };
-  if (origin === "new") await kept.begin(id, keepMs);
-  const packed = origin === "new" ? NOTHING : await kept.take(id, { keepMs, adopt });
+  // The next try takes it over again, as long as it lives.
+  const abandon = async (error: unknown): Promise<never> => {
+    left?.wire.close();
+    await egress.close();
+    throw error;
+  };
+  if (origin === "new") await kept.begin(id, keepMs).catch(abandon);
+  const packed = origin === "new" ? NOTHING : await kept.take(id, { keepMs, adopt }).catch(abandon);
   let { isPacked } = packed;
   const copy = createPodCopy({ session: id, fillId: packed.fillId, openPod: openPresent });
-  if (left !== undefined) await copy.enter(left);
+  if (left !== undefined) await copy.enter(left).catch(abandon);
   const archive = createPodHome(async () => (await openPresent()).wire);
   const files = createHomeFiles(archive);
   let hear: (why: string) => void = () => undefined;
@@ -93,30 +87,23 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
     },
   });
   const idler = { stop: () => pod.leave(AbortSignal.timeout(PACK_MS)) };
+  const use = createPodUse({ idle, idler, ended: removed.signal });
+  const usedCopy = use.ofCopy(copy);
 
   async function openPresent(signal?: AbortSignal): Promise<LivePod> {
     removed.signal.throwIfAborted();
-    // What uses the Pod now has the whole time until it is left.
-    idle.acquire(idler);
-    idle.release(idler);
     return pod.open({ signal: AbortSignal.any([removed.signal, ...(signal === undefined ? [] : [signal])]) });
   }
 
-  async function openNew(shape: PodOpening["shape"], { signal }: Pick<PodWait, "signal">): Promise<LivePod> {
+  function openNew(shape: PodOpening["shape"], { signal }: Pick<PodWait, "signal">): Promise<LivePod> {
     const wait = { limitMs: options.waitMs ?? WAIT_MS, signal, onWait: (why: string) => hear(why) };
-    const fresh = await openPod(await place(), { session: id, shape, onStream, wait });
-    try {
-      if (context.trust !== undefined) await sendTrust(fresh.wire, context.trust, signal);
-      await context.gate.prove(fresh, (order) => processes.print(fresh, order), signal);
+    const fill = async (fresh: LivePod): Promise<void> => {
       if (isPacked) await kept.restore(fresh, id, signal);
       await copy.enter(fresh);
       // From now on the Pod has what is newest.
       await kept.markStale(id);
-      return fresh;
-    } catch (error) {
-      await fresh.remove().catch(() => undefined);
-      throw error;
-    }
+    };
+    return openFilledPod(context, { session: id, shape, onStream, wait, processes, fill });
   }
 
   function fillingOf(live: LivePod): HomeFilling {
@@ -134,16 +121,24 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
     checkCommand(command, options.image);
     await checkDirectory(directory);
     const signal = AbortSignal.any([removed.signal, ...(given.signal === undefined ? [] : [given.signal])]);
+    // A start replaces files of the home, and perhaps the Pod.
+    if (isTaken) throw busyError();
     const network = egress.join(access.egress);
+    isTaken = true;
     idle.acquire(idler);
     const leave = async (): Promise<void> => {
+      isTaken = false;
       await network.close();
       idle.release(idler);
     };
     try {
       const shape = toShape(context, given);
       const live = await pod.open({ signal }, shape);
-      await Promise.all([network.guarded, prepareFiles(live, command, { ...shape, signal }), given.ready]);
+      const { shownPath } = shape;
+      const preparing = prepareFiles(live, command, { copy, filling: fillingOf(live), shownPath, signal });
+      // Files that are still sent would be those of the next start.
+      const over = (): Promise<unknown> => Promise.allSettled([preparing]);
+      await Promise.all([network.guarded, preparing, given.ready]).finally(over);
       const order = toOrder(context, { command, options: given, hasProxy: network.hasProxy });
       // A session that ends meanwhile stops it later, as one that runs.
       const child = await processes.start(live, { order, input: given.input, signal: given.signal });
@@ -156,23 +151,8 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
       };
     } catch (error) {
       await leave();
-      throw error;
+      throw signal.aborted && !(error instanceof BudgieError) ? cancelledError() : error;
     }
-  }
-
-  /** Brings the home and the copy to where a command may begin. */
-  async function prepareFiles(
-    live: LivePod,
-    command: Command,
-    { shownPath, signal }: ShownPlace & { readonly signal: AbortSignal },
-  ): Promise<void> {
-    const [covers, ofHome] = await Promise.all([
-      copy.findCovers(live, command),
-      readHomeCovers(command, { shownPath }),
-      fillingOf(live).fill(command, signal),
-    ]);
-    await coverHome(live.wire, ofHome);
-    await hideCovers(live.wire, covers);
   }
 
   async function stop(): Promise<void> {
@@ -180,6 +160,12 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
     idle.forget(idler);
     await Promise.allSettled(starting);
     await processes.stop("shutdown");
+  }
+
+  async function remove(): Promise<void> {
+    await stop();
+    await Promise.all([egress.close(), pod.remove()]);
+    await kept.remove(id);
   }
 
   return {
@@ -194,18 +180,16 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
       starting.add(started);
       return started.finally(() => starting.delete(started));
     },
-    readFile: files.read,
-    appendFile: files.append,
-    copy: () => copy,
+    readFile: (path) => use.during(() => files.read(path)),
+    appendFile: (path, text) => use.during(() => files.append(path, text)),
+    copy: () => usedCopy,
+    // A Pod that waits for its first turn is not idle.
     warmUp: () => openPresent().then(() => undefined),
     isLost: pod.isLost,
     hearWaits: (next) => void (hear = next),
-    async remove() {
-      await stop();
-      await Promise.all([egress.close(), pod.remove()]);
-      await kept.remove(id);
-    },
+    remove,
     async suspend(signal) {
+      if (keepMs === undefined) return remove();
       await stop();
       await egress.close();
       await pod.leave(signal);

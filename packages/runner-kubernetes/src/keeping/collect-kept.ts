@@ -1,7 +1,12 @@
 import { findReasonToKeep, type GcItem, type GcPolicy, type GcReport, type GcSubject, type Owner } from "@budgie/core";
 import type { KeptRecord, KeptRecords } from "./kept-records.ts";
 
-type Stores = { readonly records: KeptRecords; readonly owner: Owner };
+type Stores = {
+  readonly records: KeptRecords;
+  readonly owner: Owner;
+  /** The sessions that have Pods */
+  readonly inPods: ReadonlySet<string | undefined>;
+};
 
 type Outcome = GcItem & { readonly result: keyof GcReport; readonly why: string };
 
@@ -17,9 +22,10 @@ export async function collectKept(stores: Stores, policy: GcPolicy): Promise<GcR
   };
 }
 
-async function collectOne(record: KeptRecord, { owner, records }: Stores, policy: GcPolicy): Promise<Outcome> {
+async function collectOne(record: KeptRecord, { inPods, owner, records }: Stores, policy: GcPolicy): Promise<Outcome> {
   const item = { kind: "folder", name: records.folderOf(record.id), session: record.id } as const;
-  const why = findReasonToKeep(await findSubject(record, owner, policy), policy);
+  const reason = findReasonToKeep(await findSubject(record, owner, policy), policy);
+  const why = reason ?? (inPods.has(record.id) ? "it has a Pod that is kept" : undefined);
   if (why !== undefined) return { ...item, result: "kept", why };
   if (policy.dryRun) return { ...item, result: "removed", why: "" };
   try {

@@ -42,7 +42,8 @@ export type KeptStore = {
   readonly exportHome: SessionHomes["pack"];
   /** Removes all that is packed of a session */
   readonly remove: (id: SessionId) => Promise<void>;
-  readonly collectGarbage: (policy: GcPolicy) => Promise<GcReport>;
+  /** Removes what dead owners left, but no session that has a Pod */
+  readonly collectGarbage: (policy: GcPolicy, inPods?: ReadonlySet<string | undefined>) => Promise<GcReport>;
 };
 
 /** The facts about what was packed of a session. */
@@ -190,7 +191,7 @@ export function createKeptSessions({
     markStale,
     exportHome: (id, to, options) => exportHome(records, { ...options, id, to }),
     remove: records.remove,
-    collectGarbage: (policy) => collectKept({ records, owner }, policy),
+    collectGarbage: (policy, inPods = new Set()) => collectKept({ records, owner, inPods }, policy),
   };
 }
 

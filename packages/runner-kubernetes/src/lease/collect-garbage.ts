@@ -1,6 +1,14 @@
-import { findReasonToKeep, type GcItem, type GcPolicy, type GcReport, type GcSubject, type Owner } from "@budgie/core";
+import {
+  findReasonToKeep,
+  isSessionId,
+  type GcItem,
+  type GcPolicy,
+  type GcReport,
+  type GcSubject,
+  type Owner,
+} from "@budgie/core";
 import type { OwnerRecord, OwnerState } from "@budgie/core/owners";
-import { toDate, type Cluster, type ClusterObject, type Kind } from "../api/index.ts";
+import { judgePod, toDate, type Cluster, type ClusterObject, type Kind } from "../api/index.ts";
 import { createLeaseJudge, type LeaseJudge } from "./create-lease-judge.ts";
 import { ABANDONED_MS } from "./hold-lease.ts";
 import { OURS, parseMetadata } from "./to-metadata.ts";
@@ -56,13 +64,22 @@ function createRules(
     const record = parseMetadata(lease ?? object).owner;
     if (record === undefined && policy.force !== true) return "its labels do not say whose it is";
     const renewed = toDate(lease?.spec["renewTime"]).getTime();
+    const use = await findUse(object, policy);
     const subject: GcSubject = {
       owner: record === undefined ? "foreign" : await stateOf(record),
-      usedMs: Math.max(object.created.getTime(), renewed),
+      usedMs: Math.max(object.created.getTime(), renewed, use.usedMs),
+      keepMs: use.keepMs,
       hasLease: lease !== undefined && !abandoned.has(lease.uid) && Date.now() - renewed < ABANDONED_MS,
     };
     return findReasonToKeep(subject, policy);
   };
+}
+
+/** Finds the last use of a session whose Pod still runs: it ends itself soon, and until then another budgie can resume the session there. */
+async function findUse(object: ClusterObject, { sessions }: GcPolicy): Promise<Pick<GcSubject, "keepMs" | "usedMs">> {
+  const { session } = parseMetadata(object);
+  const isResumable = isSessionId(session) && judgePod(object).state === "running";
+  return (isResumable ? await sessions?.(session) : undefined) ?? { usedMs: 0 };
 }
 
 function findLease({ ownerUids }: ClusterObject, leases: readonly ClusterObject[]): ClusterObject | undefined {

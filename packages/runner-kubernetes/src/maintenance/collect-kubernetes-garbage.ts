@@ -14,10 +14,10 @@ export type KubernetesCollecting = {
 /** Removes dead owners' Pods, leases, and sessions in the state folder. */
 export async function collectKubernetesGarbage(collecting: KubernetesCollecting): Promise<GcReport> {
   const { cluster, owner, policy, stateDir } = collecting;
-  const reports = [
-    ...(cluster === undefined ? [] : [await collectGarbage(cluster, { owner, policy })]),
-    await createKeptSessions({ owner, stateDir }).collectGarbage(policy),
-  ];
+  const ofCluster = cluster === undefined ? [] : [await collectGarbage(cluster, { owner, policy })];
+  // Without its record, nobody could resume a session in its Pod.
+  const inPods = new Set(ofCluster.flatMap(({ kept }) => kept.map(({ session }) => session)));
+  const reports = [...ofCluster, await createKeptSessions({ owner, stateDir }).collectGarbage(policy, inPods)];
   return {
     removed: reports.flatMap(({ removed }) => removed),
     kept: reports.flatMap(({ kept }) => kept),

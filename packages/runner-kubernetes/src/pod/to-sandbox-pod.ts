@@ -4,7 +4,10 @@ import type { PodShape } from "./pod-shape.ts";
 import { AGENT_FOLDERS, countDiskBytes, listAgentMounts, listSidecarMounts, listVolumes } from "./list-volumes.ts";
 
 const MIB = 1024 * 1024;
-const SIDECAR = { cpu: "250m", memory: String(256 * MIB), "ephemeral-storage": String(64 * MIB) };
+const SIDECAR = { memory: String(256 * MIB), "ephemeral-storage": String(64 * MIB) };
+// It waits most of the time, and is quick when it starts or carries files.
+const SIDECAR_REQUESTS = { cpu: "50m", ...SIDECAR };
+const SIDECAR_LIMITS = { cpu: "1", ...SIDECAR };
 // Logs of kubelet count as well.
 const OWN_DISK_BYTES = 64 * MIB;
 const GRACE_SECONDS = 5;
@@ -56,7 +59,7 @@ export function toSandboxPod(shape: PodShape) {
           image: images.sidecar,
           ...pull,
           securityContext: LOCKED,
-          resources: { requests: SIDECAR, limits: SIDECAR },
+          resources: { requests: SIDECAR_REQUESTS, limits: SIDECAR_LIMITS },
           volumeMounts: listSidecarMounts(),
           // Kubelet starts the agent's container after that. It would make the folders itself, of root, and git would trust no copy in them.
           lifecycle: { postStart: { exec: { command: ["mkdir", "-p", ...AGENT_FOLDERS] } } },

@@ -47,7 +47,7 @@ const LIMITS = { pids: 512, diskBytes: Number.MAX_SAFE_INTEGER };
 /** Creates the gate of a runner's Pods. */
 export function createGate({ server }: Pick<Cluster, "server">, options: GateOptions): Gate {
   const { accepted, pauseMs, ports, reach = connectFromHere } = options;
-  const known = new Map<string, Promise<boolean>>();
+  const reached = new Set<string>();
   const scans = new Map<string, { readonly at: number; readonly found: Promise<readonly Breach[]> }>();
   const toOrder = (argv: ProcessOrder["argv"], jail: "jailed" | "free"): ProcessOrder => ({
     argv,
@@ -60,15 +60,14 @@ export function createGate({ server }: Pick<Cluster, "server">, options: GateOpt
     limits: LIMITS,
   });
 
-  /** Resolves to attempts from a place that the policy leaves alone: budgie's own, made once. */
+  /** Resolves to attempts from a place that the policy leaves alone: budgie's own, each made until it has succeeded. */
   async function probeFromHere(api: readonly HostPort[]): Promise<ProbeReport> {
     const report = new Map<string, "connected">();
     for (const place of api) {
       const word = toWord("tcp", place);
-      const reaching = known.get(word) ?? reach(place);
-      known.set(word, reaching);
-      if (await reaching) report.set(word, "connected");
+      if (reached.has(word) || (await reach(place))) report.set(word, "connected");
     }
+    for (const word of report.keys()) reached.add(word);
     return report;
   }
 

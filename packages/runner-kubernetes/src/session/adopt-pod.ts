@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { BudgieError, type SessionId } from "@budgie/core";
+import { BudgieError, type ErrorCode, type SessionId } from "@budgie/core";
 import { judgePod, type ClusterObject } from "../api/index.ts";
 import { OURS, toMetadata } from "../lease/index.ts";
 import { askPod } from "./ask-pod.ts";
@@ -8,22 +8,24 @@ import type { LivePod } from "./live-pod.ts";
 
 const QUIET_MS = 30_000;
 const PAUSE_MS = 100;
+const MOST_TRIES = 5;
+/** Codes of errors after which the Pod may live on. */
+const MAY_LIVE: readonly ErrorCode[] = ["CONFIG_INVALID", "RUNNER_UNAVAILABLE"];
 
 /**
- * Takes over the Pod that a dead owner left of a session, and ends what runs in it; `undefined` if there is none that can be used. The caller
- * makes sure that the owner is dead.
+ * Takes over the Pod that a dead owner left of a session, and ends what runs in it; `undefined` if there is none that can be used. One that cannot
+ * be reached stays, and may be tried again: nothing else has what the session did last. The caller makes sure that the owner is dead.
  */
 export async function adoptPod(
   place: PodPlace,
   opening: Pick<PodOpening, "onStream" | "session">,
 ): Promise<LivePod | undefined> {
-  const { session } = opening;
-  const found = await place.cluster.list("pods", `${OURS},dev.budgie.session=${session}`);
-  const left = found.find((pod) => judgePod(pod).state === "running");
-  if (left === undefined || !(await take(place, left, session))) return undefined;
+  const left = await takeLeft(place, opening.session);
+  if (left === undefined) return undefined;
   const remove = (): Promise<void> => place.cluster.remove("pods", left);
+  let pod: LivePod | undefined;
   try {
-    const pod = await connectPod(place, {
+    pod = await connectPod(place, {
       created: left,
       opening: { ...opening, wait: { limitMs: QUIET_MS } },
       remove,
@@ -31,13 +33,24 @@ export async function adoptPod(
     await endProcesses(pod);
     return pod;
   } catch (error) {
+    pod?.wire.close();
+    if (error instanceof BudgieError && MAY_LIVE.includes(error.code)) throw error;
     await remove().catch(() => undefined);
-    if (error instanceof BudgieError && error.code === "CONFIG_INVALID") throw error;
     return undefined;
   }
 }
 
-/** Makes a Pod this budgie's own. Returns false if it changed meanwhile, such as by another budgie that takes it. */
+/** Finds the Pod, and makes it this budgie's own; `undefined` if there is none. The cluster changes Pods at any time, and then it is tried again. */
+async function takeLeft(place: PodPlace, session: SessionId): Promise<ClusterObject | undefined> {
+  for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
+    const found = await place.cluster.list("pods", `${OURS},dev.budgie.session=${session}`);
+    const left = found.find((pod) => judgePod(pod).state === "running");
+    if (left === undefined || (await take(place, left, session))) return left;
+  }
+  throw changingError(session);
+}
+
+/** Makes a Pod this budgie's own. Returns false if it changed meanwhile. */
 async function take({ cluster, lease, owner }: PodPlace, pod: ClusterObject, session: SessionId): Promise<boolean> {
   const answer = await cluster.patch("pods", pod.name, {
     metadata: {
@@ -61,4 +74,11 @@ async function endProcesses({ wire }: LivePod): Promise<void> {
       await sleep(PAUSE_MS);
     }
   }
+}
+
+function changingError(session: SessionId): BudgieError {
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The Pod of session "${session}" changed each time that budgie took it over. Try again.`,
+  );
 }

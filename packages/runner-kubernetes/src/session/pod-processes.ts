@@ -9,8 +9,8 @@ import { startProcess, type PodProcess, type ProcessStart } from "./start-proces
 export type PodProcesses = {
   /** Starts a process. Rejects with `INPUT_INVALID` while another one runs */
   readonly start: (pod: LivePod, start: Omit<ProcessStart, "stderr">) => Promise<PodProcess>;
-  /** Runs a process without input, and resolves to its stdout without the middle of a long one, however it ends. Rejects after a minute */
-  readonly print: (pod: LivePod, order: ProcessOrder) => Promise<string>;
+  /** Runs a process without input, and resolves to its stdout without the middle of a long one, however it ends. Rejects after a minute, or another limit */
+  readonly print: (pod: LivePod, order: ProcessOrder, limitMs?: number) => Promise<string>;
   /** Takes the stream of the process's stderr, and resets any other one */
   readonly takeStderr: (stream: WireStream) => void;
   readonly isRunning: () => boolean;
@@ -35,14 +35,17 @@ export function createPodProcesses(): PodProcesses {
     return starting;
   }
 
-  async function print(pod: LivePod, order: ProcessOrder): Promise<string> {
-    const child = await start(pod, { order, input: "", signal: AbortSignal.timeout(PRINT_MS) });
+  async function print(pod: LivePod, order: ProcessOrder, limitMs: number = PRINT_MS): Promise<string> {
+    const signal = AbortSignal.timeout(limitMs);
+    const child = await start(pod, { order, input: "", signal }).catch((error: unknown) => {
+      throw signal.aborted ? lateError(limitMs) : error;
+    });
     child.stderr.resume();
     const [{ text }, { reason }] = await Promise.all([
       readBounded(child.stdout, { heldBytes: HELD_BYTES }),
       child.exit,
     ]);
-    if (reason === "cancelled") throw lateError();
+    if (reason === "cancelled") throw lateError(limitMs);
     return text;
   }
 
@@ -66,10 +69,14 @@ export function createPodProcesses(): PodProcesses {
   };
 }
 
-function lateError(): BudgieError {
-  return new BudgieError("RUNNER_UNAVAILABLE", `A program in the Pod did not end within ${PRINT_MS / 1_000} seconds.`);
+function lateError(limitMs: number): BudgieError {
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `A program in the Pod did not end within ${limitMs / 1_000} seconds. Check the cluster, and try again.`,
+  );
 }
 
-function busyError(): BudgieError {
+/** Returns the error of a second process. */
+export function busyError(): BudgieError {
   return new BudgieError("INPUT_INVALID", "A process of the session runs in its Pod. Wait until it has ended.");
 }

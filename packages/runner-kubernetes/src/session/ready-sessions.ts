@@ -19,13 +19,20 @@ export type Prepared<T> = {
   readonly close: () => Promise<void>;
 };
 
+type Waiting<T> = {
+  readonly opening: Promise<T>;
+  readonly made: Promise<T | undefined>;
+  /** Set once it has its Pod */
+  session?: T;
+};
+
 /** Creates the place of so many sessions, of which none exists yet. */
 export function createReadySessions<T extends Preparable>(most: number, open: () => Promise<T>): Prepared<T> {
-  const waiting = new Set<{ readonly made: Promise<T | undefined>; session?: T }>();
+  const waiting = new Set<Waiting<T>>();
   let isClosed = false;
 
-  async function make(): Promise<T> {
-    const session = await open();
+  async function make(opening: Promise<T>): Promise<T> {
+    const session = await opening;
     try {
       await session.warmUp();
       return session;
@@ -36,8 +43,10 @@ export function createReadySessions<T extends Preparable>(most: number, open: ()
   }
 
   function add(): void {
-    const one: { readonly made: Promise<T | undefined>; session?: T } = {
-      made: make().then(
+    const opening = open();
+    const one: Waiting<T> = {
+      opening,
+      made: make(opening).then(
         (session) => (one.session = session),
         // The next call may find a cluster that has room, or says what is wrong.
         () => void waiting.delete(one),
@@ -70,7 +79,11 @@ export function createReadySessions<T extends Preparable>(most: number, open: ()
     count: () => [...waiting].filter(({ session }) => session !== undefined).length,
     async close() {
       isClosed = true;
-      const all = [...waiting].map(async ({ made }) => (await made)?.remove());
+      // A removal ends the wait for a Pod, which may take minutes.
+      const all = [...waiting].map(async ({ made, opening }) => {
+        await (await opening).remove();
+        await made;
+      });
       waiting.clear();
       await Promise.allSettled(all);
     },

@@ -57,7 +57,8 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
     if (present === undefined || isLost) return;
     const { pod, shape } = present;
     await pack(pod, shape, signal);
-    present = undefined;
+    // A Pod that was lost after its last byte takes nothing with it.
+    [present, isLost] = [undefined, false];
     await pod.remove();
   }
 

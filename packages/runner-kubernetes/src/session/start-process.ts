@@ -67,7 +67,12 @@ export async function startProcess(pod: LivePod, start: ProcessStart): Promise<P
     }
   }
 
-  const stderr = await awaitStart(start, { ended, stop });
+  // Output that nobody reads would keep the process from its end.
+  const drop = (): void => {
+    turn.input.resume();
+    void start.stderr.then(({ input: late }) => late.resume());
+  };
+  const stderr = await awaitStart(start, { ended, stop, drop });
   const cancel = (): void => void stop("cancelled").catch(() => undefined);
   signal?.addEventListener("abort", cancel, { once: true });
   void exit.catch(() => undefined).then(() => signal?.removeEventListener("abort", cancel));
@@ -83,17 +88,20 @@ export async function startProcess(pod: LivePod, start: ProcessStart): Promise<P
 
 type Starting = {
   readonly ended: Promise<unknown>;
+  /** Drops its output */
+  readonly drop: () => void;
   readonly stop: (reason: StopReason) => Promise<void>;
 };
 
 /** Resolves to the stderr of a process that runs. One that cannot be executed has neither, and ends. */
-async function awaitStart({ signal, stderr }: ProcessStart, { ended, stop }: Starting): Promise<Readable> {
+async function awaitStart({ signal, stderr }: ProcessStart, { drop, ended, stop }: Starting): Promise<Readable> {
   const limit = AbortSignal.timeout(START_LIMIT_MS);
   const over = AbortSignal.any([limit, ...(signal === undefined ? [] : [signal])]);
   try {
     const first = await orAborted(Promise.race([stderr, ended.then(() => undefined)]), over);
     return first?.input ?? new PassThrough().end();
   } catch (error) {
+    drop();
     if (!over.aborted) throw error;
     await stop("cancelled");
     throw limit.aborted ? lateError() : new BudgieError("CANCELLED", "The turn was cancelled before its agent ran.");

@@ -8,6 +8,7 @@ import { toShape } from "./to-shape.ts";
 
 // The image may have to be fetched.
 const WAIT_MS = 60_000;
+const PRINT_MS = 20_000;
 
 /** Runs a program that only prints, in a Pod of its own without a network, and resolves to its stdout, however it exits. */
 export async function printInPod(context: ClusterContext, argv: Command["argv"]): Promise<string> {
@@ -23,6 +24,7 @@ export async function printInPod(context: ClusterContext, argv: Command["argv"])
     return await processes.print(
       pod,
       toOrder(context, { command: { argv, env: {} }, options: place, hasProxy: false }),
+      PRINT_MS,
     );
   } finally {
     await pod.remove();

@@ -12,7 +12,10 @@ import { connectFakeApi, toList, toObject } from "../helpers/fake-api.ts";
 
 const [KEPT, RUNNING] = [createSessionId(), createSessionId()];
 const toPod = (session: SessionId, { record }: Pick<Owner, "record">) =>
-  toObject(`pod-${session}`, { metadata: toMetadata(record, session, "session") });
+  toObject(`pod-${session}`, {
+    metadata: toMetadata(record, session, "session"),
+    status: { phase: "Running", containerStatuses: [{ state: { running: {} } }] },
+  });
 
 /** A session that was packed and has a Pod again, and one that never left its Pod, both of a dead owner. */
 async function setUp() {
@@ -32,7 +35,7 @@ async function setUp() {
   });
   const deleted = () =>
     heard.flatMap(({ method, url }) => (method === "DELETE" ? [url.pathname.split("/").at(-1)] : []));
-  return { cluster, deleted, owner, stateDir };
+  return { cluster, dead, deleted, owner, stateDir };
 }
 
 it("Sessions of a cluster are those of the state folder and of Pods, each once", async () => {
@@ -91,4 +94,25 @@ it("Garbage is collected in both places", async () => {
     ["pod", RUNNING],
     ["folder", KEPT],
   ]);
+});
+
+it("A session that another budgie may resume in its Pod is kept there, with its record", async () => {
+  const { cluster, dead, deleted, owner, stateDir } = await setUp();
+  const kept = createKeptSessions({ owner: { ...dead, hold: async () => undefined }, stateDir });
+  await kept.markStale(KEPT);
+  const use = { owner: dead.record, usedMs: Date.now(), keepMs: 60_000 };
+  const sessions = async (id: SessionId) => (id === KEPT ? use : undefined);
+
+  const report = await collectKubernetesGarbage({
+    cluster,
+    owner,
+    stateDir,
+    policy: { olderThanMs: 0, dryRun: false, sessions },
+  });
+
+  expect(report.kept.map(({ kind, session }) => [kind, session])).toEqual([
+    ["pod", KEPT],
+    ["folder", KEPT],
+  ]);
+  expect(deleted()).toEqual([`pod-${RUNNING}`]);
 });

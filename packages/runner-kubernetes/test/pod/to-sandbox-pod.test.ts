@@ -5,7 +5,7 @@ import { SHAPE } from "../helpers/pod-shape.ts";
 
 const FOLDERS = ["/home/agent", "/home/shown", "/work/tree", "/scratch/tmp", "/scratch/shm", "/scratch/auth"];
 const LOCKED = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
-const SIDECAR = { cpu: "250m", memory: "268435456", "ephemeral-storage": "67108864" };
+const SIDECAR = { memory: "268435456", "ephemeral-storage": "67108864" };
 const AGENT = { cpu: "1500m", memory: "1073741824", "ephemeral-storage": "538968064" };
 
 describe("the Pod of a session", () => {
@@ -36,7 +36,7 @@ describe("the Pod of a session", () => {
             image: "budgie-kubernetes:latest",
             imagePullPolicy: "Never",
             securityContext: LOCKED,
-            resources: { requests: SIDECAR, limits: SIDECAR },
+            resources: { requests: { cpu: "50m", ...SIDECAR }, limits: { cpu: "1", ...SIDECAR } },
             volumeMounts: [
               { name: "programs", mountPath: "/budgie" },
               { name: "home", mountPath: "/home" },

@@ -121,6 +121,16 @@ describe("the gate", () => {
     await expect(prove({ free: "refused" }).result).rejects.toThrow("from the API server (tcp:192.0.2.7:6443)");
   });
 
+  it("tries to reach the API server again for the next Pod, until it has", async () => {
+    const answers = [false, true];
+    const tried: unknown[] = [];
+    const reach = async (place: unknown) => (tried.push(place), answers.shift() === true);
+    const gate = createGate({ server: new URL("https://192.0.2.7:6443") }, { accepted: [], ports: [], reach });
+    const run = async (): Promise<string> => Promise.reject(new Error("over"));
+    for (let pods = 0; pods < 3; pods += 1) await expect(gate.prove(POD, run)).rejects.toThrow("over");
+    expect(tried).toHaveLength(2);
+  });
+
   it("has the policy alone keep an agent from an API server at a port that the jail leaves open", async () => {
     const server = "https://192.0.2.7:45678";
 

@@ -90,3 +90,19 @@ it("a session whose Pod was lost is not taken, and all are removed at the end", 
   ready.prepare();
   expect(made.length).toBe(4);
 });
+
+it("a session that waits for its Pod is removed at the end, which ends the wait", async () => {
+  const { made, open, openings } = createMaker();
+  const ready = createReadySessions(1, async () => {
+    const session = await open();
+    const remove = async (): Promise<void> => {
+      await session.remove();
+      openings[0]?.reject(new Error("removed"));
+    };
+    return { ...session, remove };
+  });
+  ready.prepare();
+  await settle();
+  await ready.close();
+  expect(made[0]?.wasRemoved()).toBe(true);
+});
