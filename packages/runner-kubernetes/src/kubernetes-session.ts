@@ -15,6 +15,7 @@ import { coverHome } from "./files/cover-home.ts";
 import { createPodCopy } from "./files/create-pod-copy.ts";
 import { createPodHome } from "./files/create-pod-home.ts";
 import { createHomeFilling, type HomeFilling } from "./files/create-home-filling.ts";
+import { keepInUse } from "./files/keep-in-use.ts";
 import { hideCovers } from "./files/find-kinds.ts";
 import { readHomeCovers, type ShownPlace } from "./files/read-home-covers.ts";
 import { adoptPod } from "./session/adopt-pod.ts";
@@ -67,7 +68,8 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
   if (origin === "new") await kept.begin(id, keepMs);
   const packed = origin === "new" ? NOTHING : await kept.take(id, { keepMs, adopt });
   let { isPacked } = packed;
-  const copy = createPodCopy({ session: id, fillId: packed.fillId, openPod: openPresent });
+  const use = { begin: () => idle.acquire(idler), end: () => idle.release(idler) };
+  const copy = keepInUse(createPodCopy({ session: id, fillId: packed.fillId, openPod: openPresent }), use);
   if (left !== undefined) await copy.enter(left);
   const archive = createPodHome(async () => (await openPresent()).wire);
   const files = createHomeFiles(archive);
@@ -96,10 +98,10 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
 
   async function openPresent(signal?: AbortSignal): Promise<LivePod> {
     removed.signal.throwIfAborted();
-    // What uses the Pod now has the whole time until it is left.
-    idle.acquire(idler);
-    idle.release(idler);
-    return pod.open({ signal: AbortSignal.any([removed.signal, ...(signal === undefined ? [] : [signal])]) });
+    // What uses the Pod from now on has the whole time until it is left, however long the cluster took.
+    use.begin();
+    const opened = pod.open({ signal: AbortSignal.any([removed.signal, ...(signal === undefined ? [] : [signal])]) });
+    return opened.finally(use.end);
   }
 
   async function openNew(shape: PodOpening["shape"], { signal }: Pick<PodWait, "signal">): Promise<LivePod> {

@@ -12,11 +12,12 @@ import { startRunnerCluster, type RunnerCluster } from "./runner-cluster.ts";
 const lack = findClusterLack();
 const NAME = "soak";
 const SEED = Number(process.env["BUDGIE_TEST_SEED"] ?? 38);
-// A node of two processors has room for five Pods, and for one that is just ending.
-const USERS = 5;
-const TURNS = 20;
+// A node of two processors has room for four such Pods. The attempts on a Pod's walls take a second of a processor.
+const USERS = 4;
+const TURNS = 25;
+const LIMITS = { memoryBytes: 512 * 1024 ** 2, cpus: 0.2 };
 const PATIENT = { timeout: 60_000, interval: 300 };
-const LIMIT_MS = 280_000;
+const LIMIT_MS = 240_000;
 
 describe.skipIf(lack !== undefined)("many turns on a cluster", () => {
   let cluster: RunnerCluster;
@@ -67,7 +68,7 @@ describe.skipIf(lack !== undefined)("many turns on a cluster", () => {
       },
       leave: (session) => expect.poll(() => findPods(session), PATIENT).toEqual([]),
     };
-    const turns = await withRunner({ podIdleMs: 1_000 }, (runner) => {
+    const turns = await withRunner({ podIdleMs: 1_000, limits: LIMITS }, (runner) => {
       const users = Array.from({ length: USERS }, (_, index) =>
         runSoakUser({ runner, faults, directory, name: `user${index}`, seed: SEED + index, turns: TURNS }),
       );
