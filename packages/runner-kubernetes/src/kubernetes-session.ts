@@ -136,9 +136,12 @@ export async function createKubernetesSession(
       const live = await pod.open({ signal }, shape);
       const { shownPath } = shape;
       const preparing = prepareFiles(live, command, { copy, filling: fillingOf(live), shownPath, signal });
-      // Files that are still sent would be those of the next start.
-      const over = (): Promise<unknown> => Promise.allSettled([preparing]);
-      await Promise.all([network.guarded, preparing, given.ready]).finally(over);
+      try {
+        await Promise.all([network.guarded, preparing, given.ready]);
+      } finally {
+        // Files that are still sent would be those of the next start.
+        await Promise.allSettled([preparing]);
+      }
       const order = toOrder(context, { command, options: given, hasProxy: network.hasProxy });
       // A session that ends meanwhile stops it later, as one that runs.
       const child = await processes.start(live, { order, input: given.input, signal: given.signal });

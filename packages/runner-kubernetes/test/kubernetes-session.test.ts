@@ -45,9 +45,9 @@ async function begin(opening: Partial<Opening> = {}) {
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 it.each([
-  ["a fill", ({ copy }) => copy?.().fill(nothing())],
-  ["a file", ({ readFile }) => readFile("a")],
-  ["an appended file", ({ appendFile }) => appendFile("a", "b")],
+  ["a fill", (session) => session.copy?.().fill(nothing())],
+  ["a file", (session) => session.readFile("a")],
+  ["an appended file", (session) => session.appendFile("a", "b")],
 ] as readonly [string, (session: Awaited<ReturnType<typeof createKubernetesSession>>) => Promise<unknown>][])(
   "the Pod of %s is in use as long as that waits for it",
   async (_what, work) => {
@@ -76,20 +76,20 @@ it("a session that cannot be taken over leaves no socket", async () => {
 
 it("a second start is refused before it replaces files of the first", async () => {
   const { refuse, session } = await begin();
-  const { start } = await session;
-  const first = start(COMMAND, OPTIONS);
-  const second = start(COMMAND, OPTIONS);
+  const opened = await session;
+  const first = opened.start(COMMAND, OPTIONS);
+  const second = opened.start(COMMAND, OPTIONS);
   await expect(second).rejects.toMatchObject({ code: "INPUT_INVALID" });
   refuse();
   await expect(first).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
-  await expect(start(COMMAND, OPTIONS)).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+  await expect(opened.start(COMMAND, OPTIONS)).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
 });
 
 it("a start that waits for the cluster is cancelled", async () => {
   const { session } = await begin();
-  const { start } = await session;
+  const opened = await session;
   const over = new AbortController();
-  const starting = start(COMMAND, { ...OPTIONS, signal: over.signal });
+  const starting = opened.start(COMMAND, { ...OPTIONS, signal: over.signal });
   starting.catch(() => undefined);
   await settle();
   over.abort();

@@ -95,7 +95,8 @@ async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Prom
   const until = performance.now() + wait.limitMs;
   for (let said = ""; ;) {
     if (wait.signal?.aborted === true) throw cancelledError();
-    const answer = await cluster.create("pods", manifest, { signal: wait.signal });
+    // One whose request was given up could be created all the same, and nobody would know of it.
+    const answer = await cluster.create("pods", manifest);
     if (answer.outcome === "done") return answer.object;
     const why = answer.outcome === "wait" ? answer.why : "a Pod of its name exists";
     if (performance.now() >= until) throw fullError(why);
