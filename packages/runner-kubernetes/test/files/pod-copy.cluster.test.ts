@@ -141,7 +141,7 @@ describe.skipIf(lack !== undefined)(`the copy in a Pod${lack === undefined ? "" 
     expect(await copy.fillId()).toBe(id);
     const moved =
       "git status --porcelain; cd /home/agent; ls -A; stat -c %a .closed; chmod 700 .closed; cat .closed/file";
-    expect(await run(two, moved)).toBe("A  src/new/file\nA  src/new/run\n.closed\n2000\nkept\n");
+    expect(await run(two, moved)).toBe("A  src/new/file\nA  src/new/run\n.closed\n0\nkept\n");
     expect(await read()).toEqual(changed);
     await two.remove();
     await owner.release();

@@ -16,7 +16,7 @@ export type SoakTurn = {
   readonly isLoose: boolean;
 };
 
-export type SoakKind = (typeof KINDS)[number];
+type SoakKind = (typeof KINDS)[number];
 
 /** The faults of a soak. */
 export type SoakFaults = {
