@@ -28,6 +28,7 @@ import type { PodWait } from "./session/await-pod.ts";
 import { createPodProcesses } from "./session/pod-processes.ts";
 import type { Preparable } from "./session/ready-sessions.ts";
 import { createSessionPod } from "./session/session-pod.ts";
+import { joinSignals } from "./turn/join-signals.ts";
 import { toOrder } from "./turn/to-order.ts";
 import { toShape } from "./turn/to-shape.ts";
 import type { WireStream } from "./wire/index.ts";
@@ -100,7 +101,7 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
     removed.signal.throwIfAborted();
     // What uses the Pod from now on has the whole time until it is left, however long the cluster took.
     use.begin();
-    const opened = pod.open({ signal: AbortSignal.any([removed.signal, ...(signal === undefined ? [] : [signal])]) });
+    const opened = pod.open({ signal: joinSignals(removed.signal, signal) });
     return opened.finally(use.end);
   }
 
@@ -135,7 +136,7 @@ export async function createKubernetesSession(context: ClusterContext, { id, ori
     checkAccess(access);
     checkCommand(command, options.image);
     await checkDirectory(directory);
-    const signal = AbortSignal.any([removed.signal, ...(given.signal === undefined ? [] : [given.signal])]);
+    const signal = joinSignals(removed.signal, given.signal);
     const network = egress.join(access.egress);
     idle.acquire(idler);
     const leave = async (): Promise<void> => {
