@@ -18,6 +18,7 @@ import { cancelledError, type PodWait } from "./session/await-pod.ts";
 import { busyError, createPodProcesses } from "./session/pod-processes.ts";
 import { createSessionPod } from "./session/session-pod.ts";
 import { createPodUse } from "./turn/create-pod-use.ts";
+import { joinSignals } from "./turn/join-signals.ts";
 import { openFilledPod } from "./turn/open-filled-pod.ts";
 import type { Opening, Suspendable } from "./turn/suspendable.ts";
 import { toOrder } from "./turn/to-order.ts";
@@ -92,7 +93,7 @@ export async function createKubernetesSession(
 
   async function openPresent(signal?: AbortSignal): Promise<LivePod> {
     removed.signal.throwIfAborted();
-    return pod.open({ signal: AbortSignal.any([removed.signal, ...(signal === undefined ? [] : [signal])]) });
+    return pod.open({ signal: joinSignals(removed.signal, signal) });
   }
 
   function openNew(shape: PodOpening["shape"], { signal }: Pick<PodWait, "signal">): Promise<LivePod> {
@@ -120,7 +121,7 @@ export async function createKubernetesSession(
     checkAccess(access);
     checkCommand(command, options.image);
     await checkDirectory(directory);
-    const signal = AbortSignal.any([removed.signal, ...(given.signal === undefined ? [] : [given.signal])]);
+    const signal = joinSignals(removed.signal, given.signal);
     // A start replaces files of the home, and perhaps the Pod.
     if (isTaken) throw busyError();
     const network = egress.join(access.egress);

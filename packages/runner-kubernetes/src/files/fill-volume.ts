@@ -42,13 +42,17 @@ export async function fillVolume(wire: Wire, { records, signal, ...request }: Vo
   } catch (error) {
     stream.input.destroy();
     if (limit.aborted) throw lateError();
-    given.throwIfAborted();
+    if (given.aborted) throw given.reason instanceof BudgieError ? given.reason : cancelledError();
     // The Pod's own words say more than a stream that broke.
     if (over.signal.aborted) await answered;
     throw error;
   } finally {
     clearTimeout(rest);
   }
+}
+
+function cancelledError(): BudgieError {
+  return new BudgieError("CANCELLED", "The turn was cancelled while a volume of its Pod was filled.");
 }
 
 function lateError(): BudgieError {

@@ -57,7 +57,7 @@ export async function runSoakUser(options: SoakUserOptions): Promise<readonly So
     if (kind === "moved") await faults.leave(session.id);
     isLoose ||= kind === "deleted";
     const stopping = new AbortController();
-    const [lines, pauseMs, faultMs] = [kind === "plain" ? random(100) : random(100_000), random(800), random(1_200)];
+    const [lines, pauseMs, faultMs] = [kind === "plain" ? random(100) : random(100_000), random(1_000), random(800)];
     const fault = sleep(faultMs).then(() => {
       if (kind === "cancelled") stopping.abort();
       if (kind === "cut") faults.cut();
