@@ -1,7 +1,14 @@
 import { rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { createSessionId, formatOption, type Runner, type RunnerAhead, type SessionId } from "@budgie/core";
+import {
+  BudgieError,
+  createSessionId,
+  formatOption,
+  type Runner,
+  type RunnerAhead,
+  type SessionId,
+} from "@budgie/core";
 import { chooseDefaultLimits, type GuardedPath } from "@budgie/core/policy";
 import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress";
 import { connectCluster, type Cluster } from "./api/index.ts";
@@ -37,6 +44,8 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
   await cluster.version();
   const context = createContext(cluster, options);
   const place = { cluster, stateDir: options.stateDir };
+  const closed = new AbortController();
+  const printing = new Set<Promise<void>>();
   const sessions = new Map<SessionId, Promise<Suspendable>>();
 
   function openOnce(opening: Opening): Promise<Suspendable> {
@@ -80,18 +89,29 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
     capacity: CAPACITY,
     imageId: options.image,
     ...((options.ahead ?? 0) > 0 ? { ahead } : {}),
-    print: (argv) => options.owner.hold().then(() => printInPod(context, argv)),
+    print(argv) {
+      const printed = options.owner.hold().then(() => printInPod(context, argv, closed.signal));
+      const ended = printed
+        .then(
+          () => undefined,
+          () => undefined,
+        )
+        .then(() => void printing.delete(ended));
+      printing.add(ended);
+      return printed;
+    },
     openSession: (id, { isKept } = {}) => openOnce({ id, origin: "new", isKept }),
     resumeSession: (id) => openOnce({ id, origin: "kept" }),
     listSessions: () => openKubernetesHomes({ ...place, owner: options.owner }).list(),
     collectGarbage: (policy) => collectKubernetesGarbage({ ...place, owner: options.owner, policy }),
     async close() {
+      closed.abort(new BudgieError("CANCELLED", "budgie is shutting down."));
       const signal = AbortSignal.timeout(CLOSE_LIMIT_MS);
       const isKept = options.keepSessionsMs !== undefined;
       const endings = [...sessions.values()].map((session) =>
         session.then((opened) => (isKept ? opened.suspend(signal) : opened.remove())),
       );
-      const results = await Promise.allSettled([...endings, ready.close()]);
+      const results = await Promise.allSettled([...endings, ...printing, ready.close()]);
       const failed = results.find((result) => result.status === "rejected");
       // What could not be packed in time is in Pods still, where the next budgie finds it if it comes soon.
       await context.close(isKept && failed !== undefined ? "leave Pods" : "remove Pods");

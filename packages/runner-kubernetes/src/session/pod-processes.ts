@@ -9,13 +9,21 @@ import { startProcess, type PodProcess, type ProcessStart } from "./start-proces
 export type PodProcesses = {
   /** Starts a process. Rejects with `INPUT_INVALID` while another one runs */
   readonly start: (pod: LivePod, start: Omit<ProcessStart, "stderr">) => Promise<PodProcess>;
-  /** Runs a process without input, and resolves to its stdout without the middle of a long one, however it ends. Rejects after a minute, or another limit */
-  readonly print: (pod: LivePod, order: ProcessOrder, limitMs?: number) => Promise<string>;
+  /** Runs a process without input, and resolves to its stdout without the middle of a long one, however it ends */
+  readonly print: (pod: LivePod, order: ProcessOrder, printing?: Printing) => Promise<string>;
   /** Takes the stream of the process's stderr, and resets any other one */
   readonly takeStderr: (stream: WireStream) => void;
   readonly isRunning: () => boolean;
   /** Stops the process that runs, and waits for one that is just starting */
   readonly stop: (reason: StopReason) => Promise<void>;
+};
+
+/** The limits of a process that prints. */
+type Printing = {
+  /** Time after which it is stopped; default a minute */
+  readonly limitMs?: number;
+  /** Stops it for its reason */
+  readonly signal?: AbortSignal;
 };
 
 const PRINT_MS = 60_000;
@@ -35,16 +43,20 @@ export function createPodProcesses(): PodProcesses {
     return starting;
   }
 
-  async function print(pod: LivePod, order: ProcessOrder, limitMs: number = PRINT_MS): Promise<string> {
-    const signal = AbortSignal.timeout(limitMs);
+  async function print(pod: LivePod, order: ProcessOrder, printing: Printing = {}): Promise<string> {
+    const { limitMs = PRINT_MS, signal: given } = printing;
+    const limit = AbortSignal.timeout(limitMs);
+    const signal = given === undefined ? limit : AbortSignal.any([limit, given]);
     const child = await start(pod, { order, input: "", signal }).catch((error: unknown) => {
-      throw signal.aborted ? lateError(limitMs) : error;
+      given?.throwIfAborted();
+      throw limit.aborted ? lateError(limitMs) : error;
     });
     child.stderr.resume();
     const [{ text }, { reason }] = await Promise.all([
       readBounded(child.stdout, { heldBytes: HELD_BYTES }),
       child.exit,
     ]);
+    given?.throwIfAborted();
     if (reason === "cancelled") throw lateError(limitMs);
     return text;
   }

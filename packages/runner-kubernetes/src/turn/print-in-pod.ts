@@ -10,21 +10,24 @@ import { toShape } from "./to-shape.ts";
 const WAIT_MS = 60_000;
 const PRINT_MS = 20_000;
 
-/** Runs a program that only prints, in a Pod of its own without a network, and resolves to its stdout, however it exits. */
-export async function printInPod(context: ClusterContext, argv: Command["argv"]): Promise<string> {
+/**
+ * Runs a program that only prints, in a Pod of its own without a network, and resolves to its stdout, however it exits. Rejects with the reason
+ * of `signal` if that aborts.
+ */
+export async function printInPod(context: ClusterContext, argv: Command["argv"], signal: AbortSignal): Promise<string> {
   const processes = createPodProcesses();
   const place = { directory: SANDBOX.workspace };
   const pod = await openPod(await context.place(), {
     session: createSessionId(),
     shape: toShape(context, place),
     onStream: processes.takeStderr,
-    wait: { limitMs: WAIT_MS },
+    wait: { limitMs: WAIT_MS, signal },
   });
   try {
     return await processes.print(
       pod,
       toOrder(context, { command: { argv, env: {} }, options: place, hasProxy: false }),
-      PRINT_MS,
+      { limitMs: PRINT_MS, signal },
     );
   } finally {
     await pod.remove();

@@ -12,7 +12,7 @@ it("a program that only prints is stopped at its limit", async () => {
   void budgie.nextOpened().then(processes.takeStderr);
   const limits = { pids: 64, diskBytes: 2 ** 30 };
   const order = { argv: ["help"], env: {}, unset: [], directory: "/", ports: [], isReadOnly: false, limits } as const;
-  const printing = processes.print(toLivePod(budgie.wire).pod, order, 300);
+  const printing = processes.print(toLivePod(budgie.wire).pod, order, { limitMs: 300 });
   printing.catch(() => undefined);
   await hold.hear("S");
   hold.say("P");
