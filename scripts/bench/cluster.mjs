@@ -44,7 +44,7 @@ export async function measureCluster(rounds) {
     await server.kubectl(["-n", NAME, "create", "-f", "-"], JSON.stringify(POLICY));
     for (const namespace of [NAME, "default"])
       await server.kubectl(["-n", namespace, "wait", "--for=create", "sa/default", "--timeout=100s"]);
-    const limits = { cpus: 0.1, memoryBytes: 2 ** 28 };
+    const limits = { cpus: 0.1, memoryBytes: 2 ** 28, diskBytes: 2 ** 27 };
     const where = { kubeconfig: server.kubeconfig, namespace: NAME, image: images[0], sidecarImage: images[1] };
     runner = await createKubernetesRunner({ ...where, owner, stateDir, limits, ahead: 1 });
     return await measure(server, { runner, directory: stateDir }, rounds);
