@@ -113,7 +113,7 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
       );
       const results = await Promise.allSettled([...endings, ...printing, ready.close()]);
       const failed = results.find((result) => result.status === "rejected");
-      // What could not be packed in time is in Pods still, where the next budgie finds it if it comes soon.
+      // Sessions that could not be packed in time are in Pods still, where the next budgie finds them if it comes soon.
       await context.close(isKept && failed !== undefined ? "leave Pods" : "remove Pods");
       if (failed !== undefined) throw failed.reason;
     },

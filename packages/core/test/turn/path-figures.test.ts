@@ -18,7 +18,7 @@ describe("what a reader of a turn's path meets", () => {
   });
 
   it("has a server that is thin", () => {
-    // What is no word of MCP lies in core, or beside what it talks to.
+    // Code that knows nothing of MCP lies in core, or beside what it talks to.
     expect(counted.packages["mcp-server"]?.files).toBeLessThanOrEqual(110);
   });
 

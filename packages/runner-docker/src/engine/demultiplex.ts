@@ -1,5 +1,5 @@
-import { once } from "node:events";
 import type { Readable, Transform } from "node:stream";
+import { writeOrDrop } from "@budgie/sandbox/init";
 
 const HEADER_BYTES = 8;
 
@@ -11,10 +11,7 @@ export async function demultiplex(source: Readable, targets: Targets): Promise<v
   const { dropping, stderr, stdout } = targets;
   try {
     for await (const { stream, payload } of frames(source)) {
-      const target = stream === 2 ? stderr : stdout;
-      // A closed reader must block neither the other stream nor the container.
-      if (target.destroyed || (dropping.aborted && target.writableNeedDrain)) continue;
-      if (!target.write(payload) && !dropping.aborted) await drained(target, dropping);
+      await writeOrDrop(stream === 2 ? stderr : stdout, payload, dropping);
     }
   } catch {
     // A broken connection ends the output. The caller asks the engine how the container ended.
@@ -56,13 +53,4 @@ async function* frames(source: Readable): AsyncGenerator<Frame> {
       }
     }
   }
-}
-
-/** Resolves when a stream accepts more data, is closed, or its data is to be dropped. */
-async function drained(target: Transform, dropping: AbortSignal): Promise<void> {
-  const stop = new AbortController();
-  const until = (source: Transform | AbortSignal, event: string): Promise<unknown> =>
-    once(source as Transform, event, { signal: stop.signal }).catch(() => undefined);
-  await Promise.race([until(target, "drain"), until(target, "close"), until(dropping, "abort")]);
-  stop.abort();
 }

@@ -101,7 +101,7 @@ export function createKeptSessions({
       if (!(await adopt())) throw staleError(id);
     } else if (packed !== undefined && !(await isWhole(record, packed))) throw goneError(id);
     await records.write({ ...record, owner: owner.record, keepMs });
-    // What a Pod has is newer than what was packed.
+    // A Pod has newer files than what was packed.
     const state = isStale === true ? undefined : packed;
     return { isPacked: state !== undefined, fillId: state?.work?.fillId };
   }

@@ -1,6 +1,6 @@
 import { SANDBOX } from "@budgie/sandbox/profile";
 import type { Cluster } from "../api/index.ts";
-import { POD, type ProcessOrder } from "../requests/index.ts";
+import { POD, PROXY_PORT, type ProcessOrder } from "../requests/index.ts";
 import type { LivePod } from "../session/live-pod.ts";
 import { connectFromHere } from "./connect-from-here.ts";
 import type { Breach, Target, Wall } from "./judge-walls.ts";
@@ -37,7 +37,6 @@ export type GateOptions = {
 };
 
 const HOLD = `${POD.programs}/hold`;
-const PROXY_PORT = 3128;
 const FIRST_ABI_OF_PORTS = 4;
 /** The time for which a scan of a node holds. It takes longer than all else of the proof */
 const SCAN_MS = 10 * 60_000;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, formatOption } from "@budgie/core";
+import { PROXY_PORT } from "../requests/index.ts";
 import { judgeWalls, type Breach, type Target, type Wall } from "./judge-walls.ts";
 import { parseProbeReport, type ProbeReport } from "./probe-report.ts";
 
@@ -18,7 +19,7 @@ export type Proving = {
 };
 
 /** The address to which the jail lets a process connect: if that fails, the probe itself does not work. */
-const OWN = "tcp:127.0.0.1:3128";
+const OWN = `tcp:127.0.0.1:${PROXY_PORT}`;
 const ENOUGH_ROUNDS = 2;
 // Some clusters enforce a policy only 20 s after a Pod's start. A jail is there from the first instruction.
 const MOST_BREACHED: Readonly<Record<Wall, number>> = { policy: 25, "own-node": 25, jail: 2 };

@@ -16,6 +16,9 @@ export const POD = {
   private: "/private",
 } as const;
 
+/** The port of the loopback interface at which processes reach the session proxy, through the sidecar. */
+export const PROXY_PORT = 3128;
+
 /** The sidecar's socket for bridges. */
 export const WIRE_SOCKET = `${POD.private}/wire`;
 

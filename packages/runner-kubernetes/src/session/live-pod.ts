@@ -12,6 +12,8 @@ export type LivePod = {
   readonly service: unknown;
   /** The facts that `hold` told of its kernel */
   readonly kernel: { readonly landlock: number; readonly ports: readonly [first: number, last: number] };
+  /** False if the agent's folders are another user's, since kubelet made them: git trusts no repository there */
+  readonly areFoldersOwn: boolean;
   /** Resolves when it can be used no more: to the reason. Never rejects */
   readonly lost: Promise<BudgieError>;
   /** Removes it, and resolves once it is gone */

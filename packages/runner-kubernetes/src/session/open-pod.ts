@@ -45,19 +45,10 @@ const MOST_TRIES = 3;
 export async function openPod(place: PodPlace, opening: PodOpening): Promise<LivePod> {
   for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
     const pod = await openOnce(place, opening);
-    if (await hasOwnFolders(pod, opening.wait.signal)) return pod;
+    if (pod.areFoldersOwn) return pod;
     await pod.remove();
   }
   throw foreignError();
-}
-
-async function hasOwnFolders({ remove, wire }: LivePod, signal: AbortSignal | undefined): Promise<boolean> {
-  try {
-    return (await askPod(wire, { purpose: "control", ask: "hello" }, signal))["areFoldersOwn"] !== false;
-  } catch (error) {
-    await remove().catch(() => undefined);
-    throw error;
-  }
 }
 
 async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> {
@@ -130,6 +121,7 @@ export async function connectPod(
   try {
     const hello = await askPod(wire, { purpose: "control", ask: "hello" }, signal);
     const kernel = parseHello(hello);
+    const areFoldersOwn = hello["areFoldersOwn"] !== false;
     const nodeAddress = await findNodeAddress(cluster, name);
     const { lost, unfollow } = watchLoss(pods, name, wire);
     const end = async (): Promise<void> => {
@@ -137,7 +129,7 @@ export async function connectPod(
       wire.close();
       await remove();
     };
-    return { name, uid, wire, kernel, nodeAddress, service: hello["service"], lost, remove: end };
+    return { name, uid, wire, kernel, areFoldersOwn, nodeAddress, service: hello["service"], lost, remove: end };
   } catch (error) {
     wire.close();
     throw error;

@@ -62,7 +62,7 @@ export async function startProcess(pod: LivePod, start: ProcessStart): Promise<P
     try {
       await stopProcess({ signal: ask, ended: ended.catch(ignoreCrash) }, reason);
     } catch {
-      // What cannot be asked ends with its Pod.
+      // A process that cannot be asked ends with its Pod.
       await pod.remove();
     }
   }

@@ -1,11 +1,10 @@
+import { PROXY_PORT } from "../requests/pod-paths.ts";
 import { toRoots } from "./pod-roots.ts";
 import { startSidecar } from "./start-sidecar.ts";
 
-const EGRESS_PORT = 3128;
-
 // Files of the agent are its own user's, who is also this one's.
 process.umask(0o022);
-const sidecar = await startSidecar({ roots: toRoots("/"), egressPort: EGRESS_PORT });
+const sidecar = await startSidecar({ roots: toRoots("/"), egressPort: PROXY_PORT });
 for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, sidecar.stop);
 await sidecar.ended;
 process.exit(0);

@@ -2,7 +2,7 @@ import type { Command, StartOptions } from "@budgie/core";
 import { DEFAULT_ACCESS, isReadOnly } from "@budgie/core/policy";
 import { findWorkspacePath } from "@budgie/sandbox/profile";
 import { toPodVariables } from "../egress/index.ts";
-import type { ProcessOrder } from "../requests/index.ts";
+import { PROXY_PORT, type ProcessOrder } from "../requests/index.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 
 /** A start, and whether its network has the proxy. */
@@ -11,9 +11,6 @@ export type OrderOf = {
   readonly options: Pick<StartOptions, "access" | "directory" | "workspacePath">;
   readonly hasProxy: boolean;
 };
-
-/** The port at which a Pod's processes reach the proxy. */
-const PROXY_PORT = 3128;
 
 /** Returns the order of a process. */
 export function toOrder(

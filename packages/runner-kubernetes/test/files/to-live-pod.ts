@@ -11,6 +11,7 @@ export function toLivePod(wire: Wire): { readonly pod: LivePod; readonly lose: (
     uid: "u",
     wire,
     nodeAddress: undefined,
+    areFoldersOwn: true,
     service: undefined,
     kernel,
     lost,

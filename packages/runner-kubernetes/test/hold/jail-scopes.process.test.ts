@@ -11,7 +11,7 @@ const [EPERM, SIGSYS] = [1, 31];
 const toPerl = (script: string) => ["perl", "-MSocket", "-e", `${script} or do { print $! + 0; exit }; print 0`];
 const connectTo = (name: string) =>
   `socket($s, AF_UNIX, SOCK_STREAM, 0) && connect($s, pack_sockaddr_un("\\0${name}"))`;
-// Of Node's servers not each version binds the name that it is told.
+// Some versions of Node bind another name than they are told.
 const listenOn = (name: string) =>
   `socket($l, AF_UNIX, SOCK_STREAM, 0) && bind($l, pack_sockaddr_un("\\0${name}")) && listen($l, 1)`;
 const runBare = (argv: readonly string[]) => {

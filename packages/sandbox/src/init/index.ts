@@ -2,3 +2,4 @@
 export { awaitExitMarker, createOutput, type Output } from "./exit-marker.ts";
 export { buildInitInput, INIT_SCRIPT, NOT_RUN } from "./init-script.ts";
 export { toExit } from "./to-exit.ts";
+export { writeOrDrop } from "./write-or-drop.ts";
