@@ -220,9 +220,10 @@ export default defineConfig({
         test: {
           // They run where scripts/test-cluster has built a cluster, and are skipped elsewhere.
           name: "cluster",
+          globalSetup: "packages/testkit/test/cluster/name-shared-cluster.ts",
           include: ["packages/*/test/**/*.cluster.test.ts"],
           ...onEngine,
-          // Each file has a cluster of its own, which takes a gigabyte, and works more than it waits. Other projects run before.
+          // A cluster takes a gigabyte, and works more than it waits. Other projects run before.
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 1 },
         },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
 import { describeRunner, findClusterLack } from "@budgie/testkit";
 import { listPodProcesses } from "./list-pod-processes.ts";
-import { startRunnerCluster, type RunnerCluster } from "./runner-cluster.ts";
+import { shareRunnerCluster, type RunnerCluster } from "./runner-cluster.ts";
 import { shareThroughCopies } from "./share-through-copies.ts";
 
 const lack = findClusterLack();
@@ -14,7 +14,7 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
   let cluster: RunnerCluster;
 
   beforeAll(async () => {
-    cluster = await startRunnerCluster("contract");
+    cluster = await shareRunnerCluster("contract");
   }, 300_000);
   afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
 

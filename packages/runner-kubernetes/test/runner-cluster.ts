@@ -1,9 +1,8 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createOwner, type Owner, type Runner } from "@budgie/core";
-import { startCluster, toEndedProcess, type Cluster } from "@budgie/testkit";
+import { createNamespace, shareCluster, startCluster, toEndedProcess, type Cluster } from "@budgie/testkit";
 import { createKubernetesRunner, type KubernetesRunnerOptions } from "../src/index.ts";
 
 /** A cluster whose namespace denies all traffic, and the runners of one user on it. */
@@ -23,31 +22,37 @@ const POLICY = {
 };
 const LIMITS = { memoryBytes: 512 * 1024 ** 2, cpus: 0.1 };
 
-/** Starts a cluster. Its namespace and the tags of its images have its name. */
+const COPIED = ["budgie-demo:latest", "budgie-kubernetes:latest"];
+// Nodes ask no registry for these.
+const IMAGES = { image: "budgie-demo:local", sidecarImage: "budgie-kubernetes:local" };
+
+/** Starts a cluster, whose namespace has its name. */
 export async function startRunnerCluster(name: string): Promise<RunnerCluster> {
-  // A fixed tag, which nodes do not ask a registry for.
-  const [image, sidecarImage] = [`budgie-demo:${name}`, `budgie-kubernetes:${name}`];
-  for (const tag of [image, sidecarImage]) execFileSync("docker", ["tag", tag.replace(/:.*/, ":latest"), tag]);
+  return createRunnerCluster(await startCluster(name, COPIED), name);
+}
+
+/** Makes a namespace on the cluster that test files share. */
+export async function shareRunnerCluster(namespace: string): Promise<RunnerCluster> {
+  return createRunnerCluster(await shareCluster([namespace], COPIED), namespace);
+}
+
+async function createRunnerCluster(server: Cluster, namespace: string): Promise<RunnerCluster> {
   const place = mkdtempSync(join(tmpdir(), "budgie-runner-"));
   const stateDir = join(place, "state");
-  const server = await startCluster(name, [image, sidecarImage]);
-  await server.kubectl(["create", "namespace", name]);
-  await server.kubectl(["label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted"]);
-  await server.kubectl(["-n", name, "create", "-f", "-"], JSON.stringify(POLICY));
-  await server.kubectl(["-n", name, "wait", "--for=create", "sa/default", "--timeout=100s"]);
+  await createNamespace(server, namespace);
+  await server.kubectl(["-n", namespace, "create", "-f", "-"], JSON.stringify(POLICY));
   return {
     server,
-    namespace: name,
+    namespace,
     place,
     async createRunner(options = {}) {
       const owner = createOwner({ stateDir, process: toEndedProcess() });
-      const where = { kubeconfig: server.kubeconfig, namespace: name, image, sidecarImage };
+      const where = { kubeconfig: server.kubeconfig, namespace, ...IMAGES };
       const runner = await createKubernetesRunner({ ...where, owner, stateDir, limits: LIMITS, ...options });
       return { owner, runner };
     },
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
-      execFileSync("docker", ["rmi", image, sidecarImage]);
       rmSync(place, { recursive: true, force: true });
     },
   };

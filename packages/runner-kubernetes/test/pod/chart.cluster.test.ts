@@ -1,10 +1,10 @@
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findClusterLack, startCluster, type Cluster } from "@budgie/testkit";
+import { findClusterLack, shareCluster, type Cluster } from "@budgie/testkit";
 import { toSandboxPod } from "../../src/pod/index.ts";
+import { installChart } from "./install-chart.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
-const RENDERED = fileURLToPath(new URL("../../../../deploy/rendered.yaml", import.meta.url));
+const [CHARTED, OPEN] = ["charted", "uncharted"];
 const LEASE = {
   apiVersion: "coordination.k8s.io/v1",
   kind: "Lease",
@@ -62,29 +62,21 @@ describe.skipIf(lack !== undefined)("the chart's namespace", () => {
     cluster.kubectl(["create", "--dry-run=server", "-f", "-"], JSON.stringify(makePod(spec, namespace)));
 
   beforeAll(async () => {
-    cluster = await startCluster("chart", []);
-    await cluster.kubectl(["apply", "-f", RENDERED]);
-    await cluster.kubectl(
-      ["apply", "-f", "-"],
-      JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name: "open" } }),
-    );
-    for (const name of ["budgie", "open"])
-      await cluster.kubectl(
-        ["-n", name, "wait", "--for=create", "serviceaccount/budgie", "serviceaccount/default", "--timeout=60s"].filter(
-          (word) => name === "budgie" || word !== "serviceaccount/budgie",
-        ),
-      );
-    await cluster.kubectl(["-n", "open", "create", "serviceaccount", "budgie"]).catch(() => undefined);
+    cluster = await shareCluster([CHARTED, OPEN]);
+    await installChart(cluster, CHARTED);
+    await cluster.kubectl(["create", "namespace", OPEN]);
+    await cluster.kubectl(["-n", OPEN, "create", "serviceaccount", "budgie"]);
+    await cluster.kubectl(["-n", OPEN, "wait", "--for=create", "serviceaccount/default", "--timeout=60s"]);
   }, 300_000);
   afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
 
   it("admits budgie's Pod", async () => {
-    expect((await create({}, "budgie")).stdout).toContain("pod/p created");
+    expect((await create({}, CHARTED)).stdout).toContain("pod/p created");
   });
 
   it.each(CHANGES)("refuses %s, which another namespace admits", async (_, change, field) => {
-    await expect(create(change, "budgie")).rejects.toThrow(field);
-    expect((await create(change, "open")).stdout).toContain("pod/p created");
+    await expect(create(change, CHARTED)).rejects.toThrow(field);
+    expect((await create(change, OPEN)).stdout).toContain("pod/p created");
   });
 });
 

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findClusterLack } from "@budgie/testkit";
 import { createGate } from "../../src/proof/gate.ts";
 import type { Wall } from "../../src/proof/judge-walls.ts";
-import { startGateCluster, type GateCluster, type OpenedPod } from "./gate-cluster.ts";
+import type { TestPod } from "../helpers/start-pods.ts";
+import { startGateCluster, type GateCluster } from "./gate-cluster.ts";
 
 const lack = findClusterLack();
 // The usual reporter does not print titles of what it skips.
@@ -17,20 +18,23 @@ const OPEN = {
 
 describe.skipIf(lack !== undefined)("the gate of a cluster", () => {
   let place: GateCluster;
-  let opened: OpenedPod;
+  let opened: TestPod;
 
   beforeAll(async () => {
     place = await startGateCluster("gate");
-    opened = await place.openPod();
+    opened = await place.open();
   }, 300_000);
   afterAll(() => place?.[Symbol.asyncDispose](), 60_000);
 
-  const prove = ({ pod, run }: OpenedPod, accepted: readonly Wall[] = []) =>
-    createGate(place.cluster, { accepted, ports: [8080], pauseMs: 200 }).prove(pod, run);
+  const prove = (pod: TestPod, accepted: readonly Wall[] = []) =>
+    createGate(place.cluster, { accepted, ports: [8080], pauseMs: 200 }).prove(
+      pod,
+      async (order) => (await pod.run(order)).stdout,
+    );
 
   it("lets a Pod pass with a policy and a jail, whether the node can be reached without them or not", async (test) => {
-    test.skip(opened.pod.kernel.landlock < 4, "Landlock of this kernel knows no ports");
-    expect(opened.pod).toMatchObject({ nodeAddress: place.node, service: "10.96.0.1:443" });
+    test.skip(opened.kernel.landlock < 4, "Landlock of this kernel knows no ports");
+    expect(opened).toMatchObject({ nodeAddress: place.node, service: "10.96.0.1:443" });
 
     expect(await prove(opened)).toEqual([]);
     const closed = ["PREROUTING", "-i", "cni0", "-m", "addrtype", "--dst-type", "LOCAL", "-j", "DROP"];
@@ -70,14 +74,14 @@ describe.skipIf(lack !== undefined)("the gate of a cluster", () => {
 
   it("refuses a new Pod while nothing enforces the policy", async () => {
     place.signalEnforcer("STOP");
-    let late: OpenedPod;
+    let late: TestPod;
     try {
-      late = await place.openPod();
+      late = await place.open();
       await expect(prove(late)).rejects.toThrow("the network policy did not keep a process from the API server");
     } finally {
       place.signalEnforcer("CONT");
     }
     await expect.poll(() => prove(late).catch(String), { timeout: 100_000 }).toEqual([]);
-    await late.pod.remove();
+    await late.remove();
   });
 });

@@ -33,11 +33,10 @@ export async function startCluster(
   images: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Cluster> {
-  const state = `/tmp/budgie-cluster-${name}`;
-  const script = (...argv: readonly string[]) => run(SCRIPT, argv, { env: { ...process.env, ...environment } });
+  const state = toStateFolder(name);
   const kubeconfig = join(state, "kubeconfig");
-  await script("up", name);
-  if (images.length > 0) await script("images", name, ...images);
+  await run(SCRIPT, ["up", name], { env: { ...process.env, ...environment } });
+  if (images.length > 0) await run(SCRIPT, ["images", name, ...images], { env: process.env });
   const helmFolders = ["CACHE", "CONFIG", "DATA"].map((of) => [`HELM_${of}_HOME`, join(state, "helm")] as const);
   const env = {
     ...process.env,
@@ -53,10 +52,18 @@ export async function startCluster(
     storage: join(state, "etcd"),
     kubectl: runClient("kubectl"),
     helm: runClient("helm"),
-    [Symbol.asyncDispose]: async () => {
-      await script("down", name);
-    },
+    [Symbol.asyncDispose]: () => endCluster(name),
   };
+}
+
+/** Ends a cluster, and removes all that it left. */
+export async function endCluster(name: string): Promise<void> {
+  await run(SCRIPT, ["down", name], { env: process.env });
+}
+
+/** Returns the folder of a cluster, which only root can read. */
+export function toStateFolder(name: string): string {
+  return `/tmp/budgie-cluster-${name}`;
 }
 
 type Options = { readonly env: NodeJS.ProcessEnv; readonly input?: string | undefined };
