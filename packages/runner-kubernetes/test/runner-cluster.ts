@@ -9,6 +9,8 @@ import { createKubernetesRunner, type KubernetesRunnerOptions } from "../src/ind
 export type RunnerCluster = AsyncDisposable & {
   readonly server: Cluster;
   readonly namespace: string;
+  /** What a runner needs to find it, and the limits of small Pods */
+  readonly options: Pick<KubernetesRunnerOptions, "image" | "kubeconfig" | "limits" | "namespace" | "sidecarImage">;
   /** A folder of the host for workspaces and state */
   readonly place: string;
   createRunner(options?: Partial<KubernetesRunnerOptions>): Promise<{ readonly owner: Owner; readonly runner: Runner }>;
@@ -20,7 +22,8 @@ const POLICY = {
   metadata: { name: "deny-all" },
   spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"] },
 };
-const LIMITS = { memoryBytes: 512 * 1024 ** 2, cpus: 0.1 };
+// With less of a processor, the scan of the node by each new runner takes ten seconds. With more, a node of two has no room for five.
+const LIMITS = { memoryBytes: 512 * 1024 ** 2, cpus: 0.3 };
 
 const COPIED = ["budgie-demo:latest", "budgie-kubernetes:latest"];
 // Nodes ask no registry for these.
@@ -41,14 +44,15 @@ async function createRunnerCluster(server: Cluster, namespace: string): Promise<
   const stateDir = join(place, "state");
   await createNamespace(server, namespace);
   await server.kubectl(["-n", namespace, "create", "-f", "-"], JSON.stringify(POLICY));
+  const options = { kubeconfig: server.kubeconfig, namespace, ...IMAGES, limits: LIMITS };
   return {
     server,
     namespace,
+    options,
     place,
-    async createRunner(options = {}) {
+    async createRunner(others = {}) {
       const owner = createOwner({ stateDir, process: toEndedProcess() });
-      const where = { kubeconfig: server.kubeconfig, namespace, ...IMAGES };
-      const runner = await createKubernetesRunner({ ...where, owner, stateDir, limits: LIMITS, ...options });
+      const runner = await createKubernetesRunner({ ...options, owner, stateDir, ...others });
       return { owner, runner };
     },
     async [Symbol.asyncDispose]() {

@@ -4,15 +4,21 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { fileURLToPath } from "node:url";
 import { createNamespace, startCluster, type Cluster as TestCluster } from "@budgie/testkit";
-import { connectCluster } from "../../src/api/index.ts";
+import { connectCluster, type Cluster } from "../../src/api/index.ts";
+import type { ProcessOrder } from "../../src/requests/index.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
-import { holdPods, type TestPods } from "../helpers/start-pods.ts";
+import { holdPods, type TestPod } from "../helpers/start-pods.ts";
+
+/** A Pod, and a way to run processes in it. */
+export type OpenedPod = { readonly pod: TestPod; readonly run: (order: ProcessOrder) => Promise<string> };
 
 /** A cluster whose API server is reached from elsewhere than its node, as it is on most clusters. */
-export type GateCluster = TestPods & {
+export type GateCluster = AsyncDisposable & {
+  readonly cluster: Cluster;
   /** Address of its node */
   readonly node: string;
   readonly kubectl: (argv: readonly string[], input?: string) => Promise<string>;
+  readonly openPod: () => Promise<OpenedPod>;
   /** Runs a command in the node's network */
   readonly inNode: (argv: readonly string[]) => string;
   /** Stops what enforces network policies, or lets it go on */
@@ -38,13 +44,16 @@ export async function startGateCluster(name: string): Promise<GateCluster> {
   await kubectl(["apply", "-f", "-"], findPolicy());
   const node = read("address");
   const forwarder = await forward(node);
-  const pods = await holdPods(
-    await connectCluster({ kubeconfig: writeKubeconfig(server, forwarder), namespace: NAMESPACE }),
-  );
+  const cluster = await connectCluster({ kubeconfig: writeKubeconfig(server, forwarder), namespace: NAMESPACE });
+  const pods = await holdPods(cluster);
   return {
-    ...pods,
+    cluster,
     node,
     kubectl,
+    async openPod() {
+      const pod = await pods.open({ shape: SHAPE });
+      return { pod, run: async (order) => (await pod.run(order)).stdout };
+    },
     inNode: (argv) => execFileSync("nsenter", ["--target", read("pid"), "--net", ...argv], { encoding: "utf8" }),
     signalEnforcer: (signal) =>
       void execFileSync("nsenter", ["--target", read("pid"), "--all", "kill", `-${signal}`, read("run/kube-router")]),

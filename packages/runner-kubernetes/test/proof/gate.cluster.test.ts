@@ -2,8 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findClusterLack } from "@budgie/testkit";
 import { createGate } from "../../src/proof/gate.ts";
 import type { Wall } from "../../src/proof/judge-walls.ts";
-import type { TestPod } from "../helpers/start-pods.ts";
-import { startGateCluster, type GateCluster } from "./gate-cluster.ts";
+import { startGateCluster, type GateCluster, type OpenedPod } from "./gate-cluster.ts";
 
 const lack = findClusterLack();
 // The usual reporter does not print titles of what it skips.
@@ -18,23 +17,20 @@ const OPEN = {
 
 describe.skipIf(lack !== undefined)("the gate of a cluster", () => {
   let place: GateCluster;
-  let opened: TestPod;
+  let opened: OpenedPod;
 
   beforeAll(async () => {
     place = await startGateCluster("gate");
-    opened = await place.open();
+    opened = await place.openPod();
   }, 300_000);
   afterAll(() => place?.[Symbol.asyncDispose](), 60_000);
 
-  const prove = (pod: TestPod, accepted: readonly Wall[] = []) =>
-    createGate(place.cluster, { accepted, ports: [8080], pauseMs: 200 }).prove(
-      pod,
-      async (order) => (await pod.run(order)).stdout,
-    );
+  const prove = ({ pod, run }: OpenedPod, accepted: readonly Wall[] = []) =>
+    createGate(place.cluster, { accepted, ports: [8080], pauseMs: 200 }).prove(pod, run);
 
   it("lets a Pod pass with a policy and a jail, whether the node can be reached without them or not", async (test) => {
-    test.skip(opened.kernel.landlock < 4, "Landlock of this kernel knows no ports");
-    expect(opened).toMatchObject({ nodeAddress: place.node, service: "10.96.0.1:443" });
+    test.skip(opened.pod.kernel.landlock < 4, "Landlock of this kernel knows no ports");
+    expect(opened.pod).toMatchObject({ nodeAddress: place.node, service: "10.96.0.1:443" });
 
     expect(await prove(opened)).toEqual([]);
     const closed = ["PREROUTING", "-i", "cni0", "-m", "addrtype", "--dst-type", "LOCAL", "-j", "DROP"];
@@ -74,14 +70,14 @@ describe.skipIf(lack !== undefined)("the gate of a cluster", () => {
 
   it("refuses a new Pod while nothing enforces the policy", async () => {
     place.signalEnforcer("STOP");
-    let late: TestPod;
+    let late: OpenedPod;
     try {
-      late = await place.open();
+      late = await place.openPod();
       await expect(prove(late)).rejects.toThrow("the network policy did not keep a process from the API server");
     } finally {
       place.signalEnforcer("CONT");
     }
     await expect.poll(() => prove(late).catch(String), { timeout: 100_000 }).toEqual([]);
-    await late.remove();
+    await late.pod.remove();
   });
 });
