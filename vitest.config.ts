@@ -73,6 +73,8 @@ export const LONGEST = [
   ...["contract", "stopping"].map((name) => `runner-local/test/${name}.process`),
   ...["one-call", "commands/docs-site"].map((name) => `cli/test/${name}.process`),
   ...["engine", "agent", "budgie"].map((name) => `cli/test/faults/${name}.faults`),
+  ...["contract", "soak", "proof/gate", "kubernetes-runner"].map((name) => `runner-kubernetes/test/${name}.cluster`),
+  "cli/test/commands/cluster/cluster-commands.cluster",
   ...["languages/calling", "http", "languages/java", "languages/cancelling"].map(
     (name) => `cli/test/interop/${name}.interop`,
   ),

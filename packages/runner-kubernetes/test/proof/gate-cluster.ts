@@ -51,7 +51,8 @@ export async function startGateCluster(name: string): Promise<GateCluster> {
     node,
     kubectl,
     async openPod() {
-      const pod = await pods.open({ shape: SHAPE });
+      // The scan of a node takes a second of a processor. Two have to fit on a small machine's node.
+      const pod = await pods.open({ shape: { ...SHAPE, limits: { ...SHAPE.limits, cpus: 0.8 } } });
       return { pod, run: async (order) => (await pod.run(order)).stdout };
     },
     inNode: (argv) => execFileSync("nsenter", ["--target", read("pid"), "--net", ...argv], { encoding: "utf8" }),
