@@ -4,10 +4,11 @@ import { endCluster, startCluster, toStateFolder, type Cluster } from "./start-c
 /** Names the cluster that the test files of a run share. Workers inherit it. */
 const VARIABLE = "BUDGIE_TEST_CLUSTER";
 
-/** Chooses a name for the cluster that the test files of this run share, which other runs on the machine have not. */
+/** Chooses a name for the cluster that the test files of this run share, which other runs on the machine have not, unless there is one. */
 export function nameSharedCluster(): void {
-  // A lock of each name stays on the machine, so there are no more than a hundred.
-  process.env[VARIABLE] = `tests-${process.pid % 100}`;
+  // A lock of each name stays on the machine, so there are no more than a hundred. A run that was killed has left its cluster.
+  const names = Array.from({ length: 100 }, (_, index) => `tests-${(process.pid + index) % 100}`);
+  process.env[VARIABLE] ??= names.find((name) => !existsSync(toStateFolder(name)));
 }
 
 /**
