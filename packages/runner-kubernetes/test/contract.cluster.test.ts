@@ -38,13 +38,10 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
       };
     },
     async leftovers(id) {
-      const output = 'jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{"\\n"}{end}';
-      const argv = ["-n", cluster.namespace, "get", "pods", "-l", `dev.budgie.session=${id}`, "-o", output];
-      const { stdout } = await cluster.server.kubectl(argv);
-      const pods = stdout.split("\n").flatMap((line) => (line === "" ? [] : [line.split(" ")]));
+      const pods = await cluster.listPods(id);
       return {
-        running: pods.flatMap(([, uid = ""]) => listPodProcesses(uid)),
-        stored: [...pods.map(([name = ""]) => name), ...listKept(id)],
+        running: pods.flatMap(({ uid }) => listPodProcesses(uid)),
+        stored: [...pods.map(({ name }) => name), ...listKept(id)],
       };
     },
     widest: { workspace: "rw", egress: { mode: "open", hosts: [] }, limits: {} },
