@@ -100,7 +100,7 @@ describe.skipIf(lack !== undefined)("the runner on a cluster that fails", () => 
     expect(await kubectl("get", "pods,leases", "-o", "name")).toBe("");
   }, 200_000);
 
-  it("loses nothing of a turn whose API server is killed, before or after its output, and hears of later deletions", async () => {
+  it("loses nothing of a turn whose API server is killed, before or after its output", async () => {
     await using opened = await openSession();
     const child = await start(opened.session, 'echo first; sleep 2; seq 200000; echo "last"');
     const said = text(child.stdout);
@@ -118,11 +118,6 @@ describe.skipIf(lack !== undefined)("the runner on a cluster that fails", () => 
       "last",
     ]);
     expect(await text((await start(opened.session, "echo again")).stdout)).toBe("again\n");
-
-    const last = await start(opened.session, "echo up; sleep 100");
-    await once(last.stdout, "data");
-    await kubectl("delete", "pods", ...(await findPods(opened.session)), "--wait=false");
-    await expect(last.exit).rejects.toThrow(/(is being|was) deleted/);
   }, 200_000);
 });
 

@@ -34,9 +34,10 @@ export async function startCluster(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Cluster> {
   const state = toStateFolder(name);
+  const script = (...argv: readonly string[]) => run(SCRIPT, argv, { env: { ...process.env, ...environment } });
   const kubeconfig = join(state, "kubeconfig");
-  await run(SCRIPT, ["up", name], { env: { ...process.env, ...environment } });
-  if (images.length > 0) await run(SCRIPT, ["images", name, ...images], { env: process.env });
+  await script("up", name);
+  if (images.length > 0) await script("images", name, ...images);
   const helmFolders = ["CACHE", "CONFIG", "DATA"].map((of) => [`HELM_${of}_HOME`, join(state, "helm")] as const);
   const env = {
     ...process.env,
@@ -52,7 +53,9 @@ export async function startCluster(
     storage: join(state, "etcd"),
     kubectl: runClient("kubectl"),
     helm: runClient("helm"),
-    [Symbol.asyncDispose]: () => endCluster(name),
+    [Symbol.asyncDispose]: async () => {
+      await script("down", name);
+    },
   };
 }
 
