@@ -43,15 +43,18 @@ const MOST_TRIES = 3;
  * agent before the sidecar ran: it does so when the sidecar's container cannot be made at once.
  */
 export async function openPod(place: PodPlace, opening: PodOpening): Promise<LivePod> {
+  const until = performance.now() + opening.wait.limitMs;
+  // The quota, the start and each try wait for the same moment.
+  const rest = (): PodWait => ({ ...opening.wait, limitMs: Math.max(0, Math.ceil(until - performance.now())) });
   for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-    const pod = await openOnce(place, opening);
+    const pod = await openOnce(place, opening, rest);
     if (pod.areFoldersOwn) return pod;
     await pod.remove();
   }
   throw foreignError();
 }
 
-async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> {
+async function openOnce(place: PodPlace, opening: PodOpening, rest: () => PodWait): Promise<LivePod> {
   const { cluster, lease, owner } = place;
   const { session, shape } = opening;
   const name = `budgie-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
@@ -64,10 +67,10 @@ async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> 
     owner: lease.reference,
     mostSeconds: MOST_SECONDS,
   });
-  const created = await create(cluster, { ...manifest, metadata: { ...manifest.metadata, annotations } }, opening.wait);
+  const created = await create(cluster, { ...manifest, metadata: { ...manifest.metadata, annotations } }, rest());
   const remove = (): Promise<void> => cluster.remove("pods", created);
   try {
-    await awaitPod(place.pods, name, opening.wait);
+    await awaitPod(place.pods, name, rest());
     return await connectPod(place, { created, opening, remove });
   } catch (error) {
     await remove().catch(() => undefined);
@@ -92,7 +95,8 @@ async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Prom
     const why = answer.outcome === "wait" ? answer.why : "a Pod of its name exists";
     if (performance.now() >= until) throw fullError(why);
     if (why !== said) wait.onWait?.((said = why));
-    await sleep(QUOTA_PAUSE_MS, undefined, { signal: wait.signal }).catch(() => undefined);
+    const pauseMs = Math.min(QUOTA_PAUSE_MS, until - performance.now());
+    await sleep(pauseMs, undefined, { signal: wait.signal }).catch(() => undefined);
   }
 }
 
