@@ -38,11 +38,18 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
   const inTurn = pLimit(1);
   let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] } | undefined;
   let isLost = false;
+  /** A Pod that was packed, and whose removal failed */
+  let old: LivePod | undefined;
   if (left !== undefined) enter(left, usualShape);
 
   function enter(pod: LivePod, shape: PodOpening["shape"]): LivePod {
     const mine = (present = { pod, shape });
-    void pod.lost.then(() => (isLost ||= present === mine));
+    void pod.lost.then(async () => {
+      if (present !== mine) return;
+      isLost = true;
+      // It can be used no more, and its session may stay for days. The removal of that tries once more.
+      await pod.remove().catch(() => undefined);
+    });
     return pod;
   }
 
@@ -54,12 +61,19 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
   }
 
   async function leave(signal: AbortSignal): Promise<void> {
-    if (present === undefined || isLost) return;
-    const { pod, shape } = present;
-    await pack(pod, shape, signal);
-    // A Pod that was lost after its last byte takes nothing with it.
-    [present, isLost] = [undefined, false];
-    await pod.remove();
+    if (present !== undefined && !isLost) {
+      const { pod, shape } = present;
+      await pack(pod, shape, signal);
+      // A Pod that was lost after its last byte takes nothing with it.
+      [old, present, isLost] = [pod, undefined, false];
+    }
+    await removeOld();
+  }
+
+  /** Removes the Pod that was left. No other one begins before, or the next owner could take the old one for it. */
+  async function removeOld(): Promise<void> {
+    await old?.remove();
+    old = undefined;
   }
 
   return {
@@ -68,10 +82,10 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
     leave: (signal) => inTurn(() => leave(signal)),
     remove: () =>
       inTurn(async () => {
-        const last = present?.pod;
-        present = undefined;
         isLost = true;
-        await last?.remove();
+        await removeOld();
+        await present?.pod.remove();
+        present = undefined;
       }),
   };
 }
