@@ -10,18 +10,28 @@ export type FollowedPods = {
 
 type Follower = (state: PodState | undefined) => void;
 
+const MOST_GONE = 1_000;
+
 /** Follows all Pods with a label by one watch. If the cluster does not allow that, each Pod counts as failed. */
 export function followPods(cluster: Pick<Cluster, "watchPods">, selector: string): FollowedPods {
   const states = new Map<string, PodState>();
+  const gone = new Set<string>();
   const followers = new Map<string, Follower>();
   let refusal: PodState | undefined;
 
   const watch = cluster.watchPods(selector, ({ isGone, pod }) => {
     const state = isGone ? undefined : judgePod(pod);
-    if (state === undefined) states.delete(pod.name);
+    if (state === undefined) forget(pod.name);
     else states.set(pod.name, state);
     followers.get(pod.name)?.(state);
   });
+  /** Notes a Pod that is gone. Whoever follows it next hears of that, as no other change will come. */
+  function forget(name: string): void {
+    states.delete(name);
+    if (gone.size >= MOST_GONE) gone.clear();
+    gone.add(name);
+  }
+
   void watch.ended.then((error) => {
     if (error === undefined) return;
     refusal = { state: "failed", error: error as BudgieError };
@@ -32,8 +42,10 @@ export function followPods(cluster: Pick<Cluster, "watchPods">, selector: string
     follow(name, onState) {
       followers.set(name, onState);
       const state = refusal ?? states.get(name);
-      if (state !== undefined) onState(state);
-      return () => void followers.delete(name);
+      if (state !== undefined || gone.has(name)) onState(state);
+      return () => {
+        if (followers.get(name) === onState) followers.delete(name);
+      };
     },
     close: watch.close,
   };
