@@ -23,7 +23,11 @@ export type PodCopy = Omit<WorkspaceCopy, "fillOver"> & {
    * Finds the covers of a start. Throws `SESSION_UNUSABLE` if the Pod lacks the copy, and `WORKSPACE_INVALID` if it cannot be covered. No
    * process of the session runs meanwhile
    */
-  readonly findCovers: (pod: LivePod, command: Pick<Command, "hidden">) => Promise<readonly CopyCover[]>;
+  readonly findCovers: (
+    pod: LivePod,
+    command: Pick<Command, "hidden">,
+    signal?: AbortSignal,
+  ) => Promise<readonly CopyCover[]>;
 };
 
 /** The session of a copy, and the way to its Pod. */
@@ -94,9 +98,9 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
     leave() {
       if (filled !== undefined) filled = { id: filled.id, pod: undefined };
     },
-    async findCovers(pod, command) {
+    async findCovers(pod, command, signal) {
       if (filled?.pod !== pod) throw lostError(session);
-      return findCopyCovers((paths) => findKinds(pod.wire, paths), splitHidden(command).ofWorkspace);
+      return findCopyCovers((paths) => findKinds(pod.wire, paths, signal), splitHidden(command).ofWorkspace);
     },
   };
 }
