@@ -21,6 +21,7 @@ import { createPodUse } from "./turn/create-pod-use.ts";
 import { joinSignals } from "./turn/join-signals.ts";
 import { openFilledPod } from "./turn/open-filled-pod.ts";
 import type { Opening, Suspendable } from "./turn/suspendable.ts";
+import { createWaits } from "./turn/create-waits.ts";
 import { toOrder } from "./turn/to-order.ts";
 import { toShape } from "./turn/to-shape.ts";
 import type { WireStream } from "./wire/index.ts";
@@ -66,7 +67,7 @@ export async function createKubernetesSession(
   if (left !== undefined) await copy.enter(left).catch(abandon);
   const archive = createPodHome(async () => (await openPresent()).wire);
   const files = createHomeFiles(archive);
-  let hear: (why: string) => void = () => undefined;
+  const waits = createWaits();
   let filling: { readonly of: LivePod; readonly home: HomeFilling } | undefined;
   const pod = createSessionPod({
     session: id,
@@ -97,14 +98,14 @@ export async function createKubernetesSession(
   }
 
   function openNew(shape: PodOpening["shape"], { signal }: Pick<PodWait, "signal">): Promise<LivePod> {
-    const wait = { limitMs: options.waitMs ?? WAIT_MS, signal, onWait: (why: string) => hear(why) };
+    const wait = { limitMs: options.waitMs ?? WAIT_MS, signal, onWait: waits.tell };
     const fill = async (fresh: LivePod): Promise<void> => {
       if (isPacked) await kept.restore(fresh, id, signal);
       await copy.enter(fresh);
       // From now on the Pod has what is newest.
       await kept.markStale(id);
     };
-    return openFilledPod(context, { session: id, shape, onStream, wait, processes, fill });
+    return openFilledPod(context, { session: id, shape, onStream, wait, processes, fill }).finally(waits.end);
   }
 
   function fillingOf(live: LivePod): HomeFilling {
@@ -190,7 +191,7 @@ export async function createKubernetesSession(
     // A Pod that waits for its first turn is not idle.
     warmUp: () => openPresent().then(() => undefined),
     isLost: pod.isLost,
-    hearWaits: (next) => void (hear = next),
+    hearWaits: waits.hear,
     remove,
     async suspend(signal) {
       if (keepMs === undefined) return remove();

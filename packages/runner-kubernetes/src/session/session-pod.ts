@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import pLimit from "p-limit";
 import { BudgieError, type SessionId } from "@budgie/core";
+import { orAborted } from "@budgie/core/bounds";
 import type { LivePod } from "./live-pod.ts";
 import type { PodWait } from "./await-pod.ts";
 import type { PodOpening } from "./open-pod.ts";
@@ -56,7 +57,8 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
   async function open(wait: Pick<PodWait, "signal">, shape = present?.shape ?? usualShape): Promise<LivePod> {
     if (isLost) throw lostError(session);
     if (present !== undefined && isDeepStrictEqual(present.shape, shape)) return present.pod;
-    await leave(AbortSignal.timeout(MOVE_LIMIT_MS));
+    const limit = AbortSignal.timeout(MOVE_LIMIT_MS);
+    await leave(wait.signal === undefined ? limit : AbortSignal.any([limit, wait.signal]));
     return enter(await openNew(shape, wait), shape);
   }
 
@@ -76,10 +78,19 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
     old = undefined;
   }
 
+  /** Does a task after those before it, which may take minutes. The caller waits no longer than its signal says. */
+  function doInTurn<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
+    const turn = inTurn(() => {
+      signal?.throwIfAborted();
+      return task();
+    });
+    return orAborted(turn, signal);
+  }
+
   return {
-    open: (wait, shape) => inTurn(() => open(wait, shape)),
+    open: (wait, shape) => doInTurn(wait.signal, () => open(wait, shape)),
     isLost: () => isLost,
-    leave: (signal) => inTurn(() => leave(signal)),
+    leave: (signal) => doInTurn(signal, () => leave(signal)),
     remove: () =>
       inTurn(async () => {
         isLost = true;

@@ -39,7 +39,7 @@ function create({ removalsToFail = 0, ...means }: Partial<OwnPodMeans> & { reado
     pack: async ({ name }) => void did.push(`pack ${name}`),
     ...means,
   });
-  return { did, own, pods };
+  return { did, own, pods, toPod };
 }
 
 it("a lost Pod is removed when that is known, and its session says that it is lost", async () => {
@@ -78,4 +78,31 @@ it("no other Pod begins before the one that was packed is gone, and that is pack
   await expect(own.leave(NEVER)).rejects.toThrow("away");
   expect((await own.open(WAIT, LARGE)).name).toBe("1");
   expect(did).toEqual(["open 0", "pack 0", "remove 0", "remove 0", "remove 0", "open 1"]);
+});
+
+it("a caller that is cancelled waits neither for the Pod that another one opens nor for a move", async () => {
+  let open: (pod: LivePod) => void = () => undefined;
+  const opened = new Promise<LivePod>((resolve) => (open = resolve));
+  const signals: AbortSignal[] = [];
+  const pack: OwnPodMeans["pack"] = async (_pod, _shape, signal) => {
+    signals.push(signal);
+    await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+  };
+  const { own, toPod } = create({ open: () => opened, pack });
+  const first = own.open(WAIT);
+  const over = [new AbortController(), new AbortController(), new AbortController()] as const;
+  const [second, leaving] = [own.open({ signal: over[0].signal }, LARGE), own.leave(over[1].signal)];
+  over[0].abort(new Error("second"));
+  over[1].abort(new Error("leaving"));
+  await expect(second).rejects.toThrow("second");
+  await expect(leaving).rejects.toThrow("leaving");
+  expect(signals).toEqual([]);
+
+  open(toPod("slow"));
+  expect((await first).name).toBe("slow");
+  const moving = own.open({ signal: over[2].signal }, LARGE);
+  await expect.poll(() => signals.length).toBe(1);
+  over[2].abort(new Error("third"));
+  await expect(moving).rejects.toThrow("third");
+  expect(signals[0]?.aborted).toBe(true);
 });
