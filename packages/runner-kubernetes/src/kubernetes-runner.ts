@@ -9,6 +9,7 @@ import {
   type RunnerAhead,
   type SessionId,
 } from "@budgie/core";
+import { orAborted } from "@budgie/core/bounds";
 import { chooseDefaultLimits, type GuardedPath } from "@budgie/core/policy";
 import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress";
 import { connectCluster, type Cluster } from "./api/index.ts";
@@ -45,10 +46,20 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
   const context = createContext(cluster, options);
   const place = { cluster, stateDir: options.stateDir };
   const closed = new AbortController();
-  const printing = new Set<Promise<void>>();
+  let closing: Promise<void> | undefined;
+  const pending = new Set<Promise<void>>();
   const sessions = new Map<SessionId, Promise<Suspendable>>();
 
-  function openOnce(opening: Opening): Promise<Suspendable> {
+  /** Keeps work in mind until it has ended, for which the end of the runner waits. */
+  function track<T>(work: Promise<T>): Promise<T> {
+    const forget = (): void => void pending.delete(ended);
+    const ended: Promise<void> = work.then(forget, forget);
+    pending.add(ended);
+    return work;
+  }
+
+  async function openOnce(opening: Opening): Promise<Suspendable> {
+    closed.signal.throwIfAborted();
     const session = sessions.get(opening.id) ?? open(opening);
     sessions.set(opening.id, session);
     // A failed session can be opened again.
@@ -73,14 +84,42 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
   const ready = createReadySessions(options.ahead ?? 0, () => open({ id: createSessionId(), origin: "new" }));
   const ahead: RunnerAhead = {
     prepare: ready.prepare,
-    take: () =>
-      ready.take()?.then((session) => {
-        if (session !== undefined) sessions.set(session.id, Promise.resolve(session));
-        ready.prepare();
-        return session?.id;
-      }),
+    take() {
+      const taken = closed.signal.aborted ? undefined : ready.take();
+      return taken === undefined ? undefined : track(taken.then(enter));
+    },
     count: () => ({ sessions: ready.count(), turns: 0 }),
   };
+
+  /** Enters a session that was ready, unless the runner was closed meanwhile, which nobody told the session. */
+  async function enter(session: Suspendable | undefined): Promise<SessionId | undefined> {
+    if (session === undefined) return undefined;
+    if (closed.signal.aborted) {
+      await session.remove();
+      return undefined;
+    }
+    sessions.set(session.id, Promise.resolve(session));
+    ready.prepare();
+    return session.id;
+  }
+
+  async function close(): Promise<void> {
+    closed.abort(new BudgieError("CANCELLED", "budgie is shutting down."));
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(lateError()), CLOSE_LIMIT_MS).unref();
+    const endings = [...sessions.values()].map(async (session) => {
+      // One that could not be opened has nothing to end.
+      const opened = session.catch(() => undefined);
+      await (await orAborted(opened, limit.signal))?.suspend(limit.signal);
+    });
+    const results = await Promise.allSettled([...endings, ...pending, ready.close()]);
+    clearTimeout(timer);
+    const failed = results.find((result) => result.status === "rejected");
+    // Sessions that could not be packed in time are in Pods still, where the next budgie finds them if it comes soon.
+    const isLeft = options.keepSessionsMs !== undefined && failed !== undefined;
+    await context.close(isLeft ? "leave Pods" : "remove Pods");
+    if (failed !== undefined) throw failed.reason;
+  }
 
   return {
     isolation: "container",
@@ -89,35 +128,23 @@ export async function createKubernetesRunner(options: KubernetesRunnerOptions): 
     capacity: CAPACITY,
     imageId: options.image,
     ...((options.ahead ?? 0) > 0 ? { ahead } : {}),
-    print(argv) {
-      const printed = options.owner.hold().then(() => printInPod(context, argv, closed.signal));
-      const ended = printed
-        .then(
-          () => undefined,
-          () => undefined,
-        )
-        .then(() => void printing.delete(ended));
-      printing.add(ended);
-      return printed;
+    async print(argv) {
+      closed.signal.throwIfAborted();
+      return track(options.owner.hold().then(() => printInPod(context, argv, closed.signal)));
     },
     openSession: (id, { isKept } = {}) => openOnce({ id, origin: "new", isKept }),
     resumeSession: (id) => openOnce({ id, origin: "kept" }),
     listSessions: () => openKubernetesHomes({ ...place, owner: options.owner }).list(),
     collectGarbage: (policy) => collectKubernetesGarbage({ ...place, owner: options.owner, policy }),
-    async close() {
-      closed.abort(new BudgieError("CANCELLED", "budgie is shutting down."));
-      const signal = AbortSignal.timeout(CLOSE_LIMIT_MS);
-      const isKept = options.keepSessionsMs !== undefined;
-      const endings = [...sessions.values()].map((session) =>
-        session.then((opened) => (isKept ? opened.suspend(signal) : opened.remove())),
-      );
-      const results = await Promise.allSettled([...endings, ...printing, ready.close()]);
-      const failed = results.find((result) => result.status === "rejected");
-      // Sessions that could not be packed in time are in Pods still, where the next budgie finds them if it comes soon.
-      await context.close(isKept && failed !== undefined ? "leave Pods" : "remove Pods");
-      if (failed !== undefined) throw failed.reason;
-    },
+    close: () => (closing ??= close()),
   };
+}
+
+function lateError(): BudgieError {
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The sessions on the cluster could not be packed within ${CLOSE_LIMIT_MS / 1_000} seconds. Start budgie again within two minutes to go on with them.`,
+  );
 }
 
 const WALLS: Readonly<Record<Wall, string>> = {
@@ -177,10 +204,14 @@ function createContext(cluster: Cluster, options: KubernetesRunnerOptions): Open
     async close(how) {
       const opened = await opening?.catch(() => undefined);
       for (const pods of followed) pods.close();
-      if (how === "leave Pods") opened?.lease.abandon();
-      else await opened?.lease.release();
-      rmSync(scratchDir, { recursive: true, force: true });
-      await proxies.close();
+      try {
+        if (how === "leave Pods") opened?.lease.abandon();
+        else await opened?.lease.release();
+      } finally {
+        // Also without a cluster, since a login may be in there.
+        rmSync(scratchDir, { recursive: true, force: true });
+        await proxies.close();
+      }
     },
   };
 }

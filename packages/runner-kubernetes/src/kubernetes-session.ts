@@ -1,4 +1,5 @@
 import { BudgieError, type AgentProcess, type Command, type SessionId, type StartOptions } from "@budgie/core";
+import { orAborted } from "@budgie/core/bounds";
 import { DEFAULT_ACCESS } from "@budgie/core/policy";
 import { createHomeFiles } from "@budgie/sandbox/home";
 import { findWorkspacePath, SANDBOX } from "@budgie/sandbox/profile";
@@ -41,6 +42,7 @@ export async function createKubernetesSession(
   const processes = createPodProcesses();
   const disk = createDiskReports();
   const removed = new AbortController();
+  const discarded = new AbortController();
   const starting = new Set<Promise<unknown>>();
   // A process runs, or starts.
   let isTaken = false;
@@ -88,7 +90,7 @@ export async function createKubernetesSession(
       copy.leave();
     },
   });
-  const idler = { stop: () => pod.leave(AbortSignal.timeout(PACK_MS)) };
+  const idler = { stop: () => pod.leave(AbortSignal.any([AbortSignal.timeout(PACK_MS), discarded.signal])) };
   const use = createPodUse({ idle, idler, ended: removed.signal });
   const usedCopy = use.ofCopy(copy);
 
@@ -139,7 +141,7 @@ export async function createKubernetesSession(
       const { shownPath } = shape;
       const preparing = prepareFiles(live, command, { copy, filling: fillingOf(live), shownPath, signal });
       try {
-        await Promise.all([network.guarded, preparing, given.ready]);
+        await orAborted(Promise.all([network.guarded, preparing, given.ready]), signal);
       } finally {
         // Files that are still sent would be those of the next start.
         await Promise.allSettled([preparing]);
@@ -160,15 +162,19 @@ export async function createKubernetesSession(
     }
   }
 
-  async function stop(): Promise<void> {
+  async function stop(signal?: AbortSignal): Promise<void> {
     removed.abort(endedError(id));
     idle.forget(idler);
-    await Promise.allSettled(starting);
-    await processes.stop("shutdown");
+    await orAborted(
+      Promise.allSettled(starting).then(() => processes.stop("shutdown")),
+      signal,
+    );
   }
 
-  async function remove(): Promise<void> {
-    await stop();
+  async function remove(signal?: AbortSignal): Promise<void> {
+    discarded.abort(endedError(id));
+    // The end of its Pod is a certain one of what could not be stopped.
+    await stop(signal).catch(() => undefined);
     await Promise.all([egress.close(), pod.remove()]);
     await kept.remove(id);
   }
@@ -192,10 +198,10 @@ export async function createKubernetesSession(
     warmUp: () => openPresent().then(() => undefined),
     isLost: pod.isLost,
     hearWaits: waits.hear,
-    remove,
+    remove: () => remove(),
     async suspend(signal) {
-      if (keepMs === undefined) return remove();
-      await stop();
+      if (keepMs === undefined) return remove(signal);
+      await stop(signal);
       await egress.close();
       await pod.leave(signal);
     },

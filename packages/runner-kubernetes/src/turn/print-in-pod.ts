@@ -1,4 +1,5 @@
 import { createSessionId, type Command } from "@budgie/core";
+import { orAborted } from "@budgie/core/bounds";
 import { SANDBOX } from "@budgie/sandbox/profile";
 import type { ClusterContext } from "./cluster-context.ts";
 import { openPod } from "../session/open-pod.ts";
@@ -24,11 +25,9 @@ export async function printInPod(context: ClusterContext, argv: Command["argv"],
     wait: { limitMs: WAIT_MS, signal },
   });
   try {
-    return await processes.print(
-      pod,
-      toOrder(context, { command: { argv, env: {} }, options: place, hasProxy: false }),
-      { limitMs: PRINT_MS, signal },
-    );
+    const order = toOrder(context, { command: { argv, env: {} }, options: place, hasProxy: false });
+    // It ends with its Pod, sooner than a program that may say farewell.
+    return await orAborted(processes.print(pod, order, { limitMs: PRINT_MS, signal }), signal);
   } finally {
     await pod.remove();
   }
