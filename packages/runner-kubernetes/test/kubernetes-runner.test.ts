@@ -5,8 +5,12 @@ import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
 import { createOwner, createSessionId, type RunnerSession, type StartOptions } from "@budgie/core";
 import { DEFAULT_ACCESS } from "@budgie/core/policy";
+import { createKeptSessions } from "../src/keeping/create-kept-sessions.ts";
+import { toMetadata } from "../src/lease/index.ts";
 import { createKubernetesRunner, type KubernetesRunnerOptions } from "../src/index.ts";
-import { serveFakePods, type FakePodsOptions } from "./helpers/serve-fake-pods.ts";
+import { toEndedProcess } from "@budgie/testkit";
+import { toObject } from "./helpers/fake-api.ts";
+import { RUNNING, serveFakePods, type FakePodsOptions } from "./helpers/serve-fake-pods.ts";
 
 /** A runner whose Pods are fakes, and the start of a program there. */
 async function begin(fakes: FakePodsOptions = {}, options: Partial<KubernetesRunnerOptions> = {}) {
@@ -33,7 +37,7 @@ async function begin(fakes: FakePodsOptions = {}, options: Partial<KubernetesRun
     const command = { argv: ["agent", "go"] as const, env: {}, projections: [] };
     return session.start(command, { directory, access, input: "", ...more });
   };
-  return { pods, runner, start };
+  return { pods, runner, start, stateDir };
 }
 
 it("a turn runs in a Pod that was proven first, and nothing is left of it at the end", async () => {
@@ -45,6 +49,27 @@ it("a turn runs in a Pod that was proven first, and nothing is left of it at the
   await runner.close();
   expect(pods.names()).toEqual([]);
   expect(pods.made[0]?.orders.map(({ argv }) => argv[1])).toEqual(["probe", "probe", "probe", "probe", "scan", "go"]);
+});
+
+it("a Pod that a dead budgie left runs nothing: its session moves to one that was proven", async () => {
+  const { pods, runner, start, stateDir } = await begin({}, { keepSessionsMs: 60_000 });
+  const dead = createOwner({ stateDir, process: toEndedProcess() });
+  const kept = createKeptSessions({ owner: { ...dead, hold: async () => undefined }, stateDir });
+  const id = createSessionId();
+  await kept.begin(id, 60_000);
+  await kept.markStale(id);
+  pods.add(toObject("left", { metadata: toMetadata(dead.record, id, "session"), status: RUNNING }));
+
+  const child = await start(await runner.resumeSession(id));
+  child.stderr.resume();
+  expect(await text(child.stdout)).toBe("agent go\n");
+  const [left, next] = pods.made;
+  expect([left?.name, left?.orders]).toEqual(["left", []]);
+  expect(left?.asked).toContain("file pack");
+  expect(pods.names()).not.toContain("pods/left");
+  expect(next?.orders.map(({ argv }) => argv[1])).toEqual(["probe", "probe", "probe", "probe", "scan", "go"]);
+  await child.exit;
+  await runner.close();
 });
 
 it("a runner that was closed opens nothing, and is closed once", async () => {

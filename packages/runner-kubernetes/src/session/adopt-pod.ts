@@ -13,8 +13,8 @@ const MOST_TRIES = 5;
 const MAY_LIVE: readonly ErrorCode[] = ["CONFIG_INVALID", "RUNNER_UNAVAILABLE"];
 
 /**
- * Takes over the Pod that a dead owner left of a session, and ends what runs in it; `undefined` if there is none that can be used. One that cannot
- * be reached stays, and may be tried again: nothing else has what the session did last. The caller makes sure that the owner is dead.
+ * Takes over the Pod that a dead owner left of a session, and ends what runs in it; `undefined` if there is none that can be used. It is good for
+ * nothing but packing, since its walls were not proven here, and its shape may be any. One that cannot be reached stays, and may be tried again: nothing else has what the session did last. The caller makes sure that the owner is dead.
  */
 export async function adoptPod(
   place: PodPlace,

@@ -24,7 +24,10 @@ export type OwnPod = {
 export type OwnPodMeans = {
   readonly session: SessionId;
   readonly usualShape: PodOpening["shape"];
-  /** The Pod that a dead owner left */
+  /**
+   * The Pod that a dead owner left. Nobody knows how it was made and if its walls hold, so that it is only packed: the first use of the session
+   * opens another one
+   */
   readonly left?: LivePod | undefined;
   /** Opens a Pod with all that was packed of the session */
   readonly open: (shape: PodOpening["shape"], wait: Pick<PodWait, "signal">) => Promise<LivePod>;
@@ -37,13 +40,14 @@ const MOVE_LIMIT_MS = 10 * 60_000;
 /** Creates the place of a session's Pod. */
 export function createSessionPod({ left, open: openNew, pack, session, usualShape }: OwnPodMeans): OwnPod {
   const inTurn = pLimit(1);
-  let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] } | undefined;
+  /** The Pod that there is, with its shape unless that is unknown */
+  let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] | undefined } | undefined;
   let isLost = false;
   /** A Pod that was packed, and whose removal failed */
   let old: LivePod | undefined;
-  if (left !== undefined) enter(left, usualShape);
+  if (left !== undefined) enter(left, undefined);
 
-  function enter(pod: LivePod, shape: PodOpening["shape"]): LivePod {
+  function enter(pod: LivePod, shape: PodOpening["shape"] | undefined): LivePod {
     const mine = (present = { pod, shape });
     void pod.lost.then(async () => {
       if (present !== mine) return;
@@ -56,7 +60,7 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
 
   async function open(wait: Pick<PodWait, "signal">, shape = present?.shape ?? usualShape): Promise<LivePod> {
     if (isLost) throw lostError(session);
-    if (present !== undefined && isDeepStrictEqual(present.shape, shape)) return present.pod;
+    if (present?.shape !== undefined && isDeepStrictEqual(present.shape, shape)) return present.pod;
     const limit = AbortSignal.timeout(MOVE_LIMIT_MS);
     await leave(wait.signal === undefined ? limit : AbortSignal.any([limit, wait.signal]));
     return enter(await openNew(shape, wait), shape);
@@ -64,7 +68,7 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
 
   async function leave(signal: AbortSignal): Promise<void> {
     if (present !== undefined && !isLost) {
-      const { pod, shape } = present;
+      const { pod, shape = usualShape } = present;
       await pack(pod, shape, signal);
       // A Pod that was lost after its last byte takes nothing with it.
       [old, present, isLost] = [pod, undefined, false];

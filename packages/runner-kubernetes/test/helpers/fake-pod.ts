@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import type { ProcessOrder } from "../../src/requests/process-order.ts";
-import { createWire, type WireStream } from "../../src/wire/index.ts";
+import { createWire, type Wire, type WireStream } from "../../src/wire/index.ts";
 
 /** A Pod of an API server for tests, of which only the wire is real. */
 export type FakePod = {
@@ -10,7 +10,7 @@ export type FakePod = {
   readonly asked: string[];
   /** The programs that it was to start */
   readonly orders: ProcessOrder[];
-  /** Carries the wire from now on */
+  /** Carries a new wire, in place of the last one */
   readonly attach: (connection: Duplex) => void;
 };
 
@@ -28,8 +28,16 @@ const VALUES: Readonly<Record<string, object>> = { hello: HELLO, fill: { ok: tru
 
 /** Creates a Pod that does at once whatever it is asked, and has walls that hold. */
 export function createFakePod(name: string, answer: Answer = () => false): FakePod {
-  const wire = createWire({ side: "pod", onStream: (stream) => void take(stream) });
-  const pod: FakePod = { name, asked: [], orders: [], attach: wire.attach };
+  let wire: Wire;
+  const pod: FakePod = {
+    name,
+    asked: [],
+    orders: [],
+    attach(connection) {
+      wire = createWire({ side: "pod", onStream: (stream) => void take(stream) });
+      wire.attach(connection);
+    },
+  };
 
   async function take(stream: WireStream): Promise<void> {
     const { act, ask, purpose } = stream.opening;

@@ -105,21 +105,20 @@ export async function serveFakePods({ answer, say, status = RUNNING }: FakePodsO
     return toList(...found);
   }
 
+  function answerRequest({ body, method, url }: Heard): Said {
+    const [, kind = "", name] = /\/namespaces\/agents\/([^/]+)(?:\/([^/]+))?$/.exec(url.pathname) ?? [];
+    const path = `${kind}/${name}`;
+    if (url.pathname === "/version") return { status: 200, json: { gitVersion: "v1.34.0" } };
+    if (method === "POST") return create(kind, body);
+    if (method === "DELETE") return remove(path);
+    if (method === "PATCH") return change(path, body);
+    if (name === undefined) return list(kind, url);
+    const object = objects.get(path);
+    return object === undefined ? { status: 404 } : { status: 200, json: object };
+  }
+
   const { heard, kubeconfig } = await serveFakeApi(
-    (one) => {
-      const { body, method, url } = one;
-      const [, kind = "", name] = /\/namespaces\/agents\/([^/]+)(?:\/([^/]+))?$/.exec(url.pathname) ?? [];
-      const path = `${kind}/${name}`;
-      const said = say?.(one);
-      if (said !== undefined) return said;
-      if (url.pathname === "/version") return { status: 200, json: { gitVersion: "v1.34.0" } };
-      if (method === "POST") return create(kind, body);
-      if (method === "DELETE") return remove(path);
-      if (method === "PATCH") return change(path, body);
-      if (name === undefined) return list(kind, url);
-      const object = objects.get(path);
-      return object === undefined ? { status: 404 } : { status: 200, json: object };
-    },
+    (one) => say?.(one) ?? answerRequest(one),
     (request, socket, head) => {
       const name = /\/pods\/([^/]+)\/exec/.exec(request.url ?? "")?.[1] ?? "";
       const pod = objects.has(`pods/${name}`) ? made.get(name) : undefined;

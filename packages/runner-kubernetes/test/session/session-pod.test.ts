@@ -80,6 +80,14 @@ it("no other Pod begins before the one that was packed is gone, and that is pack
   expect(did).toEqual(["open 0", "pack 0", "remove 0", "remove 0", "remove 0", "open 1"]);
 });
 
+it("a Pod that a dead owner left is packed and removed before the first use, of whatever shape", async () => {
+  const left = { name: "left", lost: new Promise(() => undefined), remove: async () => undefined };
+  const { did, own } = create({ left: left as unknown as LivePod });
+  expect((await own.open(WAIT)).name).toBe("0");
+  expect((await own.open(WAIT, SHAPE)).name).toBe("0");
+  expect(did).toEqual(["pack left", "open 0"]);
+});
+
 it("a caller that is cancelled waits neither for the Pod that another one opens nor for a move", async () => {
   let open: (pod: LivePod) => void = () => undefined;
   const opened = new Promise<LivePod>((resolve) => (open = resolve));
