@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
-import type { Cluster, ClusterObject, Manifest } from "../api/index.ts";
+import { deletedError, findRefusal, type Cluster, type ClusterObject, type Manifest } from "../api/index.ts";
 import { toMetadata, type HeldLease } from "../lease/index.ts";
 import { toSandboxPod, type PodShape } from "../pod/index.ts";
 import { BRIDGE, POD } from "../requests/index.ts";
@@ -119,6 +119,7 @@ export async function connectPod(
       openBridge: async (over) => openExec({ ...(await cluster.execOptions(name, POD.sidecar, BRIDGE)), signal: over }),
       onStream: opening.onStream,
       mayConnect: lease.isFresh,
+      findEnd: (failure) => findRefusal(cluster, created, failure),
     },
     signal,
   );
@@ -173,10 +174,6 @@ function parseHello({ landlock, ports }: Readonly<Record<string, unknown>>): Liv
 
 function isNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-function deletedError(name: string): BudgieError {
-  return new BudgieError("AGENT_CRASHED", `The Pod "${name}" was deleted by somebody else. Begin a new session.`);
 }
 
 function closedError(name: string): BudgieError {
