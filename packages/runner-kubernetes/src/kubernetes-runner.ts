@@ -10,7 +10,7 @@ import {
   type SessionId,
 } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
-import { chooseDefaultLimits, type GuardedPath } from "@budgie/core/policy";
+import type { GuardedPath } from "@budgie/core/policy";
 import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress";
 import { connectCluster, type Cluster } from "./api/index.ts";
 import { readTrust } from "./egress/index.ts";
@@ -20,6 +20,7 @@ import type { Opening, Suspendable } from "./turn/suspendable.ts";
 import type { KubernetesRunnerOptions } from "./turn/kubernetes-runner-options.ts";
 import { holdLease } from "./lease/index.ts";
 import { collectKubernetesGarbage, openKubernetesHomes } from "./maintenance/index.ts";
+import { chooseClusterLimits } from "./pod/index.ts";
 import { createGate, type Wall } from "./proof/index.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
 import { createReadySessions } from "./session/ready-sessions.ts";
@@ -33,8 +34,6 @@ const MOST_IDLE_PODS = 32;
 const CLOSE_LIMIT_MS = 3_000;
 /** Turns that run at once are the cluster's to limit; a runner has to name some number. */
 const CAPACITY = { cpus: 64, memoryBytes: 256 * 1024 ** 3 };
-/** An agent that works has two processors, as a small node has to spare. */
-const CPUS = 2;
 
 /**
  * Creates the runner that gives every session a Pod of its own on a cluster. Throws `CONFIG_INVALID` for a kubeconfig that cannot be used, and
@@ -193,7 +192,7 @@ function createContext(cluster: Cluster, options: KubernetesRunnerOptions): Open
 
   return {
     options,
-    limits: { ...chooseDefaultLimits(CPUS), cpus: CPUS, ...options.limits },
+    limits: chooseClusterLimits(options.limits),
     place,
     proxies,
     gate: createGate(cluster, { accepted: options.acceptWeaker ?? [], ports: options.ports ?? [] }),

@@ -1,10 +1,10 @@
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
 import { deletedError, findRefusal, type Cluster, type ClusterObject, type Manifest } from "../api/index.ts";
 import { toMetadata, type HeldLease } from "../lease/index.ts";
-import { toSandboxPod, type PodShape } from "../pod/index.ts";
+import { choosePodUser, toSandboxPod, type PodShape } from "../pod/index.ts";
 import { BRIDGE, POD } from "../requests/index.ts";
 import { openExec, type Wire, type WireStream } from "../wire/index.ts";
 import { askPod } from "./ask-pod.ts";
@@ -32,9 +32,6 @@ export type PodOpening = {
 
 // A Pod without budgie ends itself after two minutes. This is for one whose program cannot do that any more.
 const MOST_SECONDS = 7 * 24 * 60 * 60;
-// Ids that no image and no person has.
-const FIRST_UID = 100_000;
-const LAST_UID = 2_000_000_000;
 const QUOTA_PAUSE_MS = 2_000;
 const MOST_TRIES = 3;
 
@@ -63,7 +60,7 @@ async function openOnce(place: PodPlace, opening: PodOpening, rest: () => PodWai
     ...shape,
     name,
     labels,
-    user: chooseUser(),
+    user: choosePodUser(),
     owner: lease.reference,
     mostSeconds: MOST_SECONDS,
   });
@@ -76,12 +73,6 @@ async function openOnce(place: PodPlace, opening: PodOpening, rest: () => PodWai
     await remove().catch(() => undefined);
     throw error;
   }
-}
-
-/** Chooses the user of a Pod. The kernel counts the processes of a user on the whole node, and an agent's limit is for its own. */
-function chooseUser(): PodShape["user"] {
-  const id = randomInt(FIRST_UID, LAST_UID);
-  return { uid: id, gid: id };
 }
 
 /** Creates the Pod once the namespace's quota has room for it. */

@@ -16,17 +16,17 @@ async function ask(status: number | undefined, said: Said) {
   return findRefusal(cluster, { name: "one", uid: "uid-one" }, failure);
 }
 
-it.each<[string, number | undefined, Said, string | undefined]>([
-  ["is forbidden, in a Pod that runs", 403, RUNNING, "Refused."],
-  ["is forbidden, in a Pod that has failed", 403, EVICTED, "was evicted"],
-  ["found no Pod, which is gone", 404, { status: 404 }, "was deleted by somebody else"],
-  ["found no Pod, in place of which is another one", 404, OTHER, "was deleted by somebody else"],
-  ["found no container, in a Pod that has failed", 404, EVICTED, "was evicted"],
-  ["found no container, in a Pod that runs", 404, RUNNING, undefined],
-  ["had credentials that are renewed", 401, RUNNING, undefined],
-  ["failed in the cluster", 500, EVICTED, undefined],
-  ["broke", undefined, EVICTED, undefined],
-])("an exec that %s (%s) ends a session only for good reason", async (_what, status, said, why) => {
+it.each<[string, [number | undefined, Said], string | undefined]>([
+  ["is forbidden, in a Pod that runs", [403, RUNNING], "Refused."],
+  ["is forbidden, in a Pod that has failed", [403, EVICTED], "was evicted"],
+  ["found no Pod, which is gone", [404, { status: 404 }], "was deleted by somebody else"],
+  ["found no Pod, in place of which is another one", [404, OTHER], "was deleted by somebody else"],
+  ["found no container, in a Pod that has failed", [404, EVICTED], "was evicted"],
+  ["found no container, in a Pod that runs", [404, RUNNING], undefined],
+  ["had credentials that are renewed", [401, RUNNING], undefined],
+  ["failed in the cluster", [500, EVICTED], undefined],
+  ["broke", [undefined, EVICTED], undefined],
+])("an exec that %s ends a session only for good reason", async (_what, [status, said], why) => {
   const message = (await ask(status, said))?.message;
   if (why === undefined) expect(message).toBeUndefined();
   else expect(message).toContain(why);
