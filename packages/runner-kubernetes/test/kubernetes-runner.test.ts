@@ -10,7 +10,7 @@ import { toMetadata } from "../src/lease/index.ts";
 import { createKubernetesRunner, type KubernetesRunnerOptions } from "../src/index.ts";
 import { toEndedProcess } from "@budgie/testkit";
 import { toObject } from "./helpers/fake-api.ts";
-import { RUNNING, serveFakePods, type FakePodsOptions } from "./helpers/serve-fake-pods.ts";
+import { RUNNING, serveFakePods, type FakePodsOptions } from "./serve-fake-pods.ts";
 
 /** A runner whose Pods are fakes, and the start of a program there. */
 async function begin(fakes: FakePodsOptions = {}, options: Partial<KubernetesRunnerOptions> = {}) {

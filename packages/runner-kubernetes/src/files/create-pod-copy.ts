@@ -6,8 +6,7 @@ import type { FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies
 import { splitHidden } from "@budgie/core/policy";
 import { findCopyCovers, type CopyCover } from "@budgie/sandbox/mounts";
 import { fromRecords, toRecords } from "@budgie/sandbox/records";
-import { busyError } from "../hold/hold-link.ts";
-import { askPod } from "../session/ask-pod.ts";
+import { askPod, isBusyAnswer } from "../session/ask-pod.ts";
 import type { LivePod } from "../session/live-pod.ts";
 import { fillVolume } from "./fill-volume.ts";
 import { findKinds } from "./find-kinds.ts";
@@ -80,7 +79,7 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
         }
         return;
       } catch (error) {
-        if (hasBegun || !isBusy(error) || performance.now() >= until) throw error;
+        if (hasBegun || !isBusyAnswer(error) || performance.now() >= until) throw error;
       }
       await sleep(BUSY_PAUSE_MS);
     }
@@ -118,10 +117,6 @@ async function* readOnce({ wire }: LivePod): AsyncGenerator<FoundEntry> {
 
 function isId(value: unknown): value is string {
   return typeof value === "string" && /^[0-9a-f-]{36}$/.test(value);
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof BudgieError && error.message === busyError().message;
 }
 
 function tooLongError(): BudgieError {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type ErrorCode, type SessionId } from "@budgie/core";
 import { judgePod, type ClusterObject } from "../api/index.ts";
 import { OURS, toMetadata } from "../lease/index.ts";
-import { askPod } from "./ask-pod.ts";
+import { askPod, isBusyAnswer } from "./ask-pod.ts";
 import { connectPod, type PodOpening, type PodPlace } from "./open-pod.ts";
 import type { LivePod } from "./live-pod.ts";
 
@@ -70,7 +70,7 @@ async function endProcesses({ wire }: LivePod): Promise<void> {
       await askPod(wire, { purpose: "control", ask: "idle" });
       return;
     } catch (error) {
-      if (performance.now() >= until) throw error;
+      if (!isBusyAnswer(error) || performance.now() >= until) throw error;
       await sleep(PAUSE_MS);
     }
   }

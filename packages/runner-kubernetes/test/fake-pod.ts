@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import type { ProcessOrder } from "../../src/requests/process-order.ts";
-import { createWire, type Wire, type WireStream } from "../../src/wire/index.ts";
+import type { ProcessOrder } from "../src/requests/process-order.ts";
+import { createWire, type Wire, type WireStream } from "../src/wire/index.ts";
 
 /** A Pod of an API server for tests, of which only the wire is real. */
 export type FakePod = {

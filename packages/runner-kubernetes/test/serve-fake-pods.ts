@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { onTestFinished } from "vitest";
 import { WebSocketServer } from "ws";
-import { serveFakeApi, toList, toObject, type Heard, type Said } from "./fake-api.ts";
-import { toPodEnd } from "./fake-cluster.ts";
+import { serveFakeApi, toList, toObject, type Heard, type Said } from "./helpers/fake-api.ts";
+import { toPodEnd } from "./helpers/fake-cluster.ts";
 import { createFakePod, type Answer, type FakePod } from "./fake-pod.ts";
 
 type Stored = {
