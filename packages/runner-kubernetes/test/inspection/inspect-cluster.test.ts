@@ -111,6 +111,14 @@ describe("a cluster", () => {
       /^failed namespace: .* has no namespace "agents"/,
     ],
     [
+      "that speaks of a namespace, which is there",
+      {
+        pods: ({ body }) =>
+          forbid(body.includes(`"privileged":true`) ? VIOLATION : 'the quota "a" has no namespace "agents" to count'),
+      },
+      /^failed pod: .* has no namespace "agents" to count/,
+    ],
+    [
       "that takes a privileged Pod",
       { pods: () => TAKEN },
       /^failed security: the label pod-security\.kubernetes\.io\/enforce .* is missing/,
