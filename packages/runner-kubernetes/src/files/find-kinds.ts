@@ -87,6 +87,6 @@ function answerError(): BudgieError {
 function silentError(): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `The Pod gave no answer about the copy for ${LIMIT_MS / 1_000} seconds. Check the cluster, or begin a new session.`,
+    `The Pod did not respond to a question about the copy for ${LIMIT_MS / 1_000} seconds. Check the cluster, or begin a new session.`,
   );
 }

@@ -33,7 +33,7 @@ export async function talkToPod<T>(
   };
   const stopChecking = clock.every(CHECK_MS, () => {
     const now = clock.now();
-    if (now - heardAt > SILENCE_MS) fail(slowError(`gave no sign of life for ${SILENCE_MS / 1_000} seconds`));
+    if (now - heardAt > SILENCE_MS) fail(slowError(`did not respond for ${SILENCE_MS / 1_000} seconds`));
     else if (now - beganAt > MOST_MS) fail(slowError(`took more than ${MOST_MS / 60_000} minutes for a file`));
   });
   const cancel = (): void => fail(signal?.reason as Error);

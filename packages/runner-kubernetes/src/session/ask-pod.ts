@@ -38,7 +38,7 @@ export async function awaitAnswer({ last }: Pick<WireStream, "last">): Promise<P
 
 const BUSY = { isBusy: true } as const;
 const NO_WORDS =
-  "The Pod failed, and did not say why. Check that budgie's image is of the same version, and begin a new session.";
+  "The Pod failed, and did not report why. Check that its image is of this version of budgie, and begin a new session.";
 
 /** Tells if the Pod refused a request since a process runs in it. */
 export function isBusyAnswer(error: unknown): boolean {
@@ -48,6 +48,6 @@ export function isBusyAnswer(error: unknown): boolean {
 function silentError(): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `The Pod gave no answer for ${CONTROL_MS / 1_000} seconds. Check the cluster, or begin a new session.`,
+    `The Pod did not respond for ${CONTROL_MS / 1_000} seconds. Check the cluster, or begin a new session.`,
   );
 }

@@ -80,7 +80,7 @@ async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Prom
   const until = performance.now() + wait.limitMs;
   for (let said = ""; ;) {
     if (wait.signal?.aborted === true) throw cancelledError();
-    // One whose request was given up could be created all the same, and nobody would know of it.
+    // One whose request was cancelled could be created all the same, and nobody would know of it.
     const answer = await cluster.create("pods", manifest);
     if (answer.outcome === "done") return answer.object;
     const why = answer.outcome === "wait" ? answer.why : "a Pod of its name exists";
@@ -159,7 +159,7 @@ function parseHello({ landlock, ports }: Readonly<Record<string, unknown>>): Liv
   }
   throw new BudgieError(
     "RUNNER_UNAVAILABLE",
-    "The Pod said nothing of its kernel that budgie knows. Use the same version of budgie for its image.",
+    "The Pod did not describe its kernel as this version of budgie expects. Use the same version of budgie for its image.",
   );
 }
 
@@ -168,7 +168,10 @@ function isNumber(value: unknown): value is number {
 }
 
 function closedError(name: string): BudgieError {
-  return new BudgieError("SESSION_UNUSABLE", `The Pod "${name}" was given up. Begin a new session.`);
+  return new BudgieError(
+    "SESSION_UNUSABLE",
+    `Budgie has closed its connection to the Pod "${name}". Begin a new session.`,
+  );
 }
 
 function foreignError(): BudgieError {

@@ -181,7 +181,10 @@ function lostError(cause: Error & { readonly code?: string }): BudgieError {
 }
 
 function silentError(): BudgieError {
-  return new BudgieError("RUNNER_UNAVAILABLE", `The cluster said nothing for ${DEAD_MS / 1_000} seconds. Try again.`);
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The cluster did not respond for ${DEAD_MS / 1_000} seconds. Try again.`,
+  );
 }
 
 function cancelledError(): BudgieError {

@@ -71,4 +71,13 @@ describe("a wire that is kept connected", () => {
     await expect(asking).rejects.not.toThrow("\u001b");
     wire.close();
   });
+
+  it.each([{}, { message: "" }, { message: 7 }, "text"])(
+    "says what to do about an error of the Pod like %j",
+    async (error) => {
+      const { wire } = await connect({ error });
+      await expect(askPod(wire, { purpose: "control", ask: "usage" })).rejects.toThrow(/did not report why\. Check /);
+      wire.close();
+    },
+  );
 });

@@ -34,7 +34,10 @@ it("waits for the quota and for the start of a Pod until one and the same moment
     { session: createSessionId(), shape: SHAPE, onStream: () => undefined, wait: { limitMs } },
   );
 
-  await expect(opening).rejects.toMatchObject({ code: "QUEUE_FULL" });
+  await expect(opening).rejects.toMatchObject({
+    code: "QUEUE_FULL",
+    message: expect.stringContaining("not reported the Pod's state"),
+  });
   expect(heard.map(({ method }) => method)).toContain("DELETE");
 });
 
