@@ -72,6 +72,18 @@ it("a Pod that a dead budgie left runs nothing: its session moves to one that wa
   await runner.close();
 });
 
+it("a program that only prints gets no file and no secret, in a Pod whose walls were not proven", async () => {
+  const { pods, runner } = await begin();
+  expect(await runner.print(["agent", "--help"])).toBe("agent --help\n");
+  const [pod] = pods.made;
+  expect(pod?.asked).toEqual(["control hello", "turn"]);
+  expect(pod?.orders).toMatchObject([{ argv: ["agent", "--help"], ports: [3128] }]);
+  const values = Object.values(pod?.orders[0]?.env ?? {}).join(" ");
+  expect(values).not.toMatch(/127\.0\.0\.1|proxy|ca\.pem/i);
+  expect(pods.names().filter((name) => name.startsWith("pods/"))).toEqual([]);
+  await runner.close();
+});
+
 it("a runner that was closed opens nothing, and is closed once", async () => {
   const { pods, runner } = await begin({}, { ahead: 1 });
   const closing = runner.close();

@@ -13,7 +13,8 @@ const PRINT_MS = 20_000;
 
 /**
  * Runs a program that only prints, in a Pod of its own without a network, and resolves to its stdout, however it exits. Rejects with the reason
- * of `signal` if that aborts.
+ * of `signal` if that aborts. The walls are not proven: nothing is sent to the Pod that could leave it, and what the image's programs could reach
+ * without a wall, its shell can, which runs in each Pod before the proof.
  */
 export async function printInPod(context: ClusterContext, argv: Command["argv"], signal: AbortSignal): Promise<string> {
   const processes = createPodProcesses();
