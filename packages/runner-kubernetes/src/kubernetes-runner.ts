@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import {
@@ -11,26 +10,16 @@ import {
 } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
 import type { GuardedPath } from "@budgie/core/policy";
-import { createIdleContainers, createProxyFolder } from "@budgie/sandbox/egress";
-import { connectCluster, type Cluster } from "./api/index.ts";
-import { readTrust } from "./egress/index.ts";
-import { createKeptSessions } from "./keeping/create-kept-sessions.ts";
+import { connectCluster } from "./api/index.ts";
+import { createContext } from "./create-context.ts";
 import { createKubernetesSession } from "./kubernetes-session.ts";
 import type { Opening, Suspendable } from "./turn/suspendable.ts";
 import type { KubernetesRunnerOptions } from "./turn/kubernetes-runner-options.ts";
-import { holdLease } from "./lease/index.ts";
 import { collectKubernetesGarbage, openKubernetesHomes } from "./maintenance/index.ts";
-import { chooseClusterLimits } from "./pod/index.ts";
-import { createGate, type Wall } from "./proof/index.ts";
-import type { ClusterContext } from "./turn/cluster-context.ts";
+import type { Wall } from "./proof/index.ts";
 import { createReadySessions } from "./session/ready-sessions.ts";
-import { followPods, type FollowedPods } from "./session/follow-pods.ts";
-import type { PodPlace } from "./session/open-pod.ts";
 import { printInPod } from "./turn/print-in-pod.ts";
 
-const POD_IDLE_MS = 5 * 60_000;
-// The cluster itself has quotas.
-const MOST_IDLE_PODS = 32;
 const CLOSE_LIMIT_MS = 3_000;
 /** Turns that run at once are the cluster's to limit; a runner has to name some number. */
 const CAPACITY = { cpus: 64, memoryBytes: 256 * 1024 ** 3 };
@@ -161,56 +150,4 @@ function listAccessPaths({ kubeconfig }: KubernetesRunnerOptions): readonly Guar
   const named = kubeconfig ?? process.env["KUBECONFIG"];
   const paths = named?.split(delimiter).filter((path) => path !== "") ?? [];
   return [join(homedir(), ".kube"), ...paths].map((path) => ({ path, what: "the credentials of a cluster" }));
-}
-
-type OpenContext = ClusterContext & { readonly close: (how: "leave Pods" | "remove Pods") => Promise<void> };
-
-function createContext(cluster: Cluster, options: KubernetesRunnerOptions): OpenContext {
-  const { owner, stateDir } = options;
-  const { instance } = owner.record;
-  const scratchDir = join(stateDir, "scratch", instance);
-  const noProxy = process.env["NO_PROXY"] ?? process.env["no_proxy"] ?? "";
-  const upstream = options.upstreamProxy === undefined ? undefined : { url: options.upstreamProxy, noProxy };
-  const proxies = createProxyFolder({ stateDir, instance, upstream });
-  const followed = new Set<FollowedPods>();
-  let opening: Promise<PodPlace> | undefined;
-
-  async function openPlace(): Promise<PodPlace> {
-    const lease = await holdLease(cluster, owner.record);
-    const pods = followPods(cluster, `dev.budgie.instance=${instance}`);
-    followed.add(pods);
-    // With the lease, the cluster removes all its Pods, whose sessions hear of that. Later ones need another lease.
-    void lease.ended.then(() => (opening = undefined));
-    return { cluster, owner: owner.record, lease, pods };
-  }
-
-  function place(): Promise<PodPlace> {
-    const opened = (opening ??= openPlace());
-    opened.catch(() => (opening = undefined));
-    return opened;
-  }
-
-  return {
-    options,
-    limits: chooseClusterLimits(options.limits),
-    place,
-    proxies,
-    gate: createGate(cluster, { accepted: options.acceptWeaker ?? [], ports: options.ports ?? [] }),
-    kept: createKeptSessions({ stateDir, owner }),
-    idle: createIdleContainers({ idleMs: options.podIdleMs ?? POD_IDLE_MS, most: MOST_IDLE_PODS }),
-    trust: options.caFile === undefined ? undefined : readTrust(options.caFile),
-    scratchDir,
-    async close(how) {
-      const opened = await opening?.catch(() => undefined);
-      for (const pods of followed) pods.close();
-      try {
-        if (how === "leave Pods") opened?.lease.abandon();
-        else await opened?.lease.release();
-      } finally {
-        // Also without a cluster, since a login may be in there.
-        rmSync(scratchDir, { recursive: true, force: true });
-        await proxies.close();
-      }
-    },
-  };
 }

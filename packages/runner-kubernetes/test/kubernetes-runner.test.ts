@@ -72,6 +72,24 @@ it("a Pod that a dead budgie left runs nothing: its session moves to one that wa
   await runner.close();
 });
 
+it("a runner whose Pods could not be watched watches them for the next session", async () => {
+  let isForbidden = true;
+  const say: FakePodsOptions["say"] = ({ method, url }) =>
+    isForbidden && method === "GET" && url.pathname.endsWith("/pods")
+      ? { status: 403, json: { message: "not yet" } }
+      : undefined;
+  const { pods, runner, start } = await begin({ say });
+  const starting = start(await runner.openSession(createSessionId()));
+  await expect(starting).rejects.toMatchObject({ code: "CONFIG_INVALID" });
+  isForbidden = false;
+  const child = await start(await runner.openSession(createSessionId()));
+  child.stderr.resume();
+  expect(await text(child.stdout)).toBe("agent go\n");
+  await child.exit;
+  await runner.close();
+  expect(pods.names()).toEqual([]);
+});
+
 it("a program that only prints gets no file and no secret, in a Pod whose walls were not proven", async () => {
   const { pods, runner } = await begin();
   expect(await runner.print(["agent", "--help"])).toBe("agent --help\n");

@@ -5,6 +5,8 @@ import { judgePod, type Cluster, type PodState } from "../api/index.ts";
 export type FollowedPods = {
   /** Tells the state of a Pod now and at each change, until the returned function is called. A Pod that is gone is told as `undefined` */
   readonly follow: (name: string, onState: (state: PodState | undefined) => void) => () => void;
+  /** True once the cluster does not allow it any more */
+  readonly isRefused: () => boolean;
   readonly close: () => void;
 };
 
@@ -47,6 +49,7 @@ export function followPods(cluster: Pick<Cluster, "watchPods">, selector: string
         if (followers.get(name) === onState) followers.delete(name);
       };
     },
+    isRefused: () => refusal !== undefined,
     close: watch.close,
   };
 }

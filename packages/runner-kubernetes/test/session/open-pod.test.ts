@@ -15,6 +15,8 @@ const LEASE: HeldLease = {
   release: async () => undefined,
 };
 
+const PODS: FollowedPods = { follow: () => () => undefined, isRefused: () => false, close: () => undefined };
+
 const QUOTA = { status: 403, json: { message: 'pods "a" is forbidden: exceeded quota: none' } };
 
 it("waits for the quota and for the start of a Pod until one and the same moment", async () => {
@@ -30,7 +32,7 @@ it("waits for the quota and for the start of a Pod until one and the same moment
     return () => clearTimeout(timer);
   };
   const opening = openPod(
-    { cluster, owner: OWNER, lease: LEASE, pods: { follow, close: () => undefined } },
+    { cluster, owner: OWNER, lease: LEASE, pods: { ...PODS, follow } },
     { session: createSessionId(), shape: SHAPE, onStream: () => undefined, wait: { limitMs } },
   );
 
@@ -52,9 +54,8 @@ it("removes a Pod whose session is cancelled while the cluster creates it", asyn
       setImmediate(() => response.writeHead(201).end(JSON.stringify(toObject("made"))));
     };
   });
-  const pods = { follow: () => () => undefined, close: () => undefined };
   const opening = openPod(
-    { cluster, owner: OWNER, lease: LEASE, pods },
+    { cluster, owner: OWNER, lease: LEASE, pods: PODS },
     {
       session: createSessionId(),
       shape: SHAPE,
