@@ -13,7 +13,7 @@ export type PodWait = {
 
 /** Resolves when a Pod runs. Rejects with the reason of one that failed, with `QUEUE_FULL` after the limit, or with `CANCELLED`. */
 export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait): Promise<void> {
-  let why = "the cluster has not told of it";
+  let why = "the cluster has not reported the Pod's state yet";
   let unfollow: () => void = () => undefined;
   const limit = AbortSignal.timeout(wait.limitMs);
   // Neither the limit nor a watch between two connections keeps a command's process from its end.

@@ -36,8 +36,8 @@ const say =
     stream.end(last);
   };
 
-async function readCopy(answer: (stream: WireStream) => void): Promise<number> {
-  const { pod } = toLivePod(connectPod(say(""), answer));
+async function readCopy(...answers: readonly ((stream: WireStream) => void)[]): Promise<number> {
+  const { pod } = toLivePod(connectPod(say(""), ...answers));
   const copy = createPodCopy({ session: createSessionId(), openPod: async () => pod });
   await copy.fill(Readable.from([]));
   let count = 0;
@@ -55,6 +55,13 @@ it("a copy is whole only if the Pod says so after its last record", async () => 
   await expect(readCopy(say(END.subarray(1)))).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
   await expect(readCopy(say(Buffer.alloc(32)))).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
   await expect(readCopy(({ output }) => void output.destroy())).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+});
+
+it("a copy is read once the process that is in its way has ended, which the Pod says by a fact", async () => {
+  const message = "A process of the session runs in the Pod.";
+  const busy = { code: "RUNNER_UNAVAILABLE", message, isBusy: true };
+  expect(await readCopy(say("", { error: busy }), say("", { error: busy }), say(END))).toBe(0);
+  await expect(readCopy(say("", { error: { ...busy, isBusy: undefined } }), say(END))).rejects.toThrow(message);
 });
 
 it("a Pod that sends nothing is given up, and a reader that takes its time is not", async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import type { HeldLease } from "../../src/lease/index.ts";
+import type { FollowedPods } from "../../src/session/follow-pods.ts";
 import { openPod } from "../../src/session/open-pod.ts";
 import { connectFakeApi, toObject } from "../helpers/fake-api.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
@@ -14,6 +15,34 @@ const LEASE: HeldLease = {
   release: async () => undefined,
 };
 
+const PODS: FollowedPods = { follow: () => () => undefined, isRefused: () => false, close: () => undefined };
+
+const QUOTA = { status: 403, json: { message: 'pods "a" is forbidden: exceeded quota: none' } };
+
+it("waits for the quota and for the start of a Pod until one and the same moment", async () => {
+  let creations = 0;
+  const { cluster, heard } = await connectFakeApi(({ method }) => {
+    if (method === "DELETE") return { status: 200 };
+    if (method === "GET") return { status: 404 };
+    return (creations += 1) === 1 ? QUOTA : { status: 201, json: toObject("made") };
+  });
+  const limitMs = 500;
+  const follow: FollowedPods["follow"] = (_name, onState) => {
+    const timer = setTimeout(() => onState({ state: "running" }), limitMs - 100);
+    return () => clearTimeout(timer);
+  };
+  const opening = openPod(
+    { cluster, owner: OWNER, lease: LEASE, pods: { ...PODS, follow } },
+    { session: createSessionId(), shape: SHAPE, onStream: () => undefined, wait: { limitMs } },
+  );
+
+  await expect(opening).rejects.toMatchObject({
+    code: "QUEUE_FULL",
+    message: expect.stringContaining("not reported the Pod's state"),
+  });
+  expect(heard.map(({ method }) => method)).toContain("DELETE");
+});
+
 it("removes a Pod whose session is cancelled while the cluster creates it", async () => {
   const cancelling = new AbortController();
   const { cluster, heard } = await connectFakeApi(({ method }) => {
@@ -25,9 +54,8 @@ it("removes a Pod whose session is cancelled while the cluster creates it", asyn
       setImmediate(() => response.writeHead(201).end(JSON.stringify(toObject("made"))));
     };
   });
-  const pods = { follow: () => () => undefined, close: () => undefined };
   const opening = openPod(
-    { cluster, owner: OWNER, lease: LEASE, pods },
+    { cluster, owner: OWNER, lease: LEASE, pods: PODS },
     {
       session: createSessionId(),
       shape: SHAPE,
