@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { request, type RequestOptions } from "node:https";
 import { tmpdir } from "node:os";
@@ -67,13 +67,14 @@ type Upstream = { readonly server: string; readonly login: RequestOptions; reado
 
 async function relayRequest(upstream: Upstream, from: IncomingMessage, to: ServerResponse): Promise<void> {
   const { hold, login, server } = upstream;
-  const { headers, method = "", url = "" } = from;
+  const { method = "", url = "" } = from;
+  const { host: _host, ...headers } = from.headers;
   const body = await buffer(from);
   const pod = findPod(url, body);
   const isHeld = pod !== undefined && HELD_METHODS.includes(method);
   if (isHeld && !(await hold({ pod, what: method }))) return void to.destroy();
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    const asked = request(new URL(url, server), { ...login, method, headers: { ...headers, host: undefined } });
+    const asked = request(new URL(url, server), { ...login, method, headers });
     to.once("close", () => asked.destroy());
     asked.on("response", resolve).on("error", reject).end(body);
   });
