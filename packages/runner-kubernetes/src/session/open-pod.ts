@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
 import type { Cluster, ClusterObject, Manifest } from "../api/index.ts";
-import { toMetadata, type HeldLease } from "../lease/index.ts";
+import { discardPod, toMetadata, type HeldLease } from "../lease/index.ts";
 import { toSandboxPod, type PodShape } from "../pod/index.ts";
 import { BRIDGE, POD } from "../requests/index.ts";
 import { openExec, type Wire, type WireStream } from "../wire/index.ts";
@@ -64,13 +64,14 @@ async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> 
     owner: lease.reference,
     mostSeconds: MOST_SECONDS,
   });
-  const created = await create(cluster, { ...manifest, metadata: { ...manifest.metadata, annotations } }, opening.wait);
-  const remove = (): Promise<void> => cluster.remove("pods", created);
   try {
+    const named = { ...manifest, metadata: { ...manifest.metadata, annotations } };
+    const created = await create(cluster, named, opening.wait);
     await awaitPod(place.pods, name, opening.wait);
-    return await connectPod(place, { created, opening, remove });
+    return await connectPod(place, { created, opening, remove: () => cluster.remove("pods", created) });
   } catch (error) {
-    await remove().catch(() => undefined);
+    // Also one whose creation was not answered.
+    await discardPod(place, name);
     throw error;
   }
 }

@@ -16,9 +16,11 @@ const LEASE: HeldLease = {
 
 it("removes a Pod whose session is cancelled while the cluster creates it", async () => {
   const cancelling = new AbortController();
+  let isGone = false;
   const { cluster, heard } = await connectFakeApi(({ method }) => {
-    if (method === "DELETE") return { status: 200 };
-    if (method === "GET") return { status: 404 };
+    isGone ||= method === "DELETE";
+    if (method === "GET" && !isGone) return { status: 200, json: toObject("made") };
+    if (method !== "POST") return { status: isGone && method === "GET" ? 404 : 200 };
     return (response) => {
       cancelling.abort();
       // The answer comes after whatever the cancellation does.
