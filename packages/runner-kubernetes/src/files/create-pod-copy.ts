@@ -8,7 +8,7 @@ import { findCopyCovers, type CopyCover } from "@budgie/sandbox/mounts";
 import { fromRecords, toRecords } from "@budgie/sandbox/records";
 import { busyError } from "../hold/hold-link.ts";
 import { askPod } from "../session/ask-pod.ts";
-import type { LivePod } from "../session/live-pod.ts";
+import { namePod, type LivePod } from "../session/live-pod.ts";
 import { fillVolume } from "./fill-volume.ts";
 import { findKinds } from "./find-kinds.ts";
 import { packVolume } from "./pack-volume.ts";
@@ -58,7 +58,9 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
     filled = undefined;
     const records = Readable.from(toRecords(entries), { objectMode: false });
     const id = randomUUID();
-    await fillVolume(pod.wire, { volume: "work", fillId: id, records, signal });
+    await fillVolume(pod.wire, { volume: "work", fillId: id, records, signal }).catch((error: unknown) => {
+      throw namePod(pod, error);
+    });
     note(id, pod);
     return id;
   }
@@ -76,7 +78,7 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
         }
         return;
       } catch (error) {
-        if (hasBegun || !isBusy(error) || performance.now() >= until) throw error;
+        if (hasBegun || !isBusy(error) || performance.now() >= until) throw namePod(pod, error);
       }
       await sleep(BUSY_PAUSE_MS);
     }

@@ -4,7 +4,7 @@ import { judgePod, type ClusterObject } from "../api/index.ts";
 import { OURS, toMetadata } from "../lease/index.ts";
 import { askPod } from "./ask-pod.ts";
 import { connectPod, type PodOpening, type PodPlace } from "./open-pod.ts";
-import type { LivePod } from "./live-pod.ts";
+import { namePod, type LivePod } from "./live-pod.ts";
 
 const QUIET_MS = 30_000;
 const PAUSE_MS = 100;
@@ -34,7 +34,7 @@ export async function adoptPod(
     return pod;
   } catch (error) {
     pod?.wire.close();
-    if (error instanceof BudgieError && MAY_LIVE.includes(error.code)) throw error;
+    if (error instanceof BudgieError && MAY_LIVE.includes(error.code)) throw namePod(left, error);
     await remove().catch(() => undefined);
     return undefined;
   }

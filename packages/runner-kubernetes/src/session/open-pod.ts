@@ -2,7 +2,7 @@ import { randomInt, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
-import type { Cluster, ClusterObject, Manifest } from "../api/index.ts";
+import { explainEnd, type Cluster, type ClusterObject, type Manifest } from "../api/index.ts";
 import { discardPod, toMetadata, type HeldLease } from "../lease/index.ts";
 import { toSandboxPod, type PodShape } from "../pod/index.ts";
 import { BRIDGE, POD } from "../requests/index.ts";
@@ -11,7 +11,7 @@ import { askPod } from "./ask-pod.ts";
 import { awaitPod, cancelledError, fullError, type PodWait } from "./await-pod.ts";
 import type { FollowedPods } from "./follow-pods.ts";
 import { keepConnected } from "./keep-connected.ts";
-import type { LivePod } from "./live-pod.ts";
+import { namePod, type LivePod } from "./live-pod.ts";
 
 /** The cluster of a session's Pods, and this budgie there. */
 export type PodPlace = {
@@ -72,7 +72,7 @@ async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> 
   } catch (error) {
     // Also one whose creation was not answered.
     await discardPod(place, name);
-    throw error;
+    throw namePod({ name }, error);
   }
 }
 
@@ -82,8 +82,10 @@ function chooseUser(): PodShape["user"] {
   return { uid: id, gid: id };
 }
 
+type NamedManifest = Manifest & { readonly metadata: { readonly name: string } };
+
 /** Creates the Pod once the namespace's quota has room for it. */
-async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Promise<ClusterObject> {
+async function create(cluster: Cluster, manifest: NamedManifest, wait: PodWait): Promise<ClusterObject> {
   const until = performance.now() + wait.limitMs;
   for (let said = ""; ;) {
     if (wait.signal?.aborted === true) throw cancelledError();
@@ -91,7 +93,7 @@ async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Prom
     const answer = await cluster.create("pods", manifest);
     if (answer.outcome === "done") return answer.object;
     const why = answer.outcome === "wait" ? answer.why : "a Pod of its name exists";
-    if (performance.now() >= until) throw fullError(why);
+    if (performance.now() >= until) throw fullError(manifest.metadata.name, why);
     if (why !== said) wait.onWait?.((said = why));
     await sleep(QUOTA_PAUSE_MS, undefined, { signal: wait.signal }).catch(() => undefined);
   }
@@ -124,7 +126,8 @@ export async function connectPod(
     const kernel = parseHello(hello);
     const areFoldersOwn = hello["areFoldersOwn"] !== false;
     const nodeAddress = await findNodeAddress(cluster, name);
-    const { lost, unfollow } = watchLoss(pods, name, wire);
+    const explain = (reason: BudgieError): Promise<BudgieError> => explainEnd(cluster, name, reason);
+    const { lost, unfollow } = watchLoss({ pods, name, explain }, wire);
     const end = async (): Promise<void> => {
       unfollow();
       wire.close();
@@ -137,15 +140,21 @@ export async function connectPod(
   }
 }
 
+type Watched = {
+  readonly pods: FollowedPods;
+  readonly name: string;
+  readonly explain: (reason: BudgieError) => Promise<BudgieError>;
+};
+
 /** Follows a Pod to its end, and ends its wire then. The cluster's word comes first: it knows the reason. */
-function watchLoss(pods: FollowedPods, name: string, wire: Wire) {
+function watchLoss({ explain, name, pods }: Watched, wire: Wire) {
   let unfollow: () => void = () => undefined;
   const lost = new Promise<BudgieError>((resolve) => {
     unfollow = pods.follow(name, (state) => {
       if (state?.state === "failed") resolve(state.error);
       else if (state === undefined) resolve(deletedError(name));
     });
-    void wire.ended.then((reason) => resolve(reason ?? closedError(name)));
+    void wire.ended.then((reason) => resolve(reason === undefined ? closedError(name) : explain(reason)));
   });
   void lost.then(() => wire.close());
   return { lost, unfollow };
