@@ -21,7 +21,13 @@ export type Cluster = AsyncDisposable & {
 
 /** A program of a cluster. */
 export type ClusterProgram =
-  "containerd" | "etcd" | "kube-apiserver" | "kube-controller-manager" | "kube-router" | "kube-scheduler" | "kubelet";
+  | "containerd"
+  | "etcd"
+  | "kube-apiserver"
+  | "kube-controller-manager"
+  | "kube-router"
+  | "kube-scheduler"
+  | "kubelet";
 
 type ClientOutput = { readonly stdout: string; readonly stderr: string };
 
