@@ -1,12 +1,12 @@
 import { once } from "node:events";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findClusterLack } from "@budgie/testkit";
-import { readCopy, startFaultCluster, type FaultCluster } from "./faults/fault-cluster.ts";
+import { readCopy, startFaultCluster, type FaultCluster, type FaultRunner } from "./faults/fault-cluster.ts";
 import { ANSWER, holdStages, STAGES, type HeldStages, type Stage } from "./faults/hold-stages.ts";
 
 const lack = findClusterLack();
 const NAME = "outages";
+const PATIENT = { timeout: 60_000, interval: 500 };
 /** The stages whose turn fails: nothing of it has begun, and it can be tried again. */
 const FAILING: readonly Stage[] = ["asks for a Pod", "has a Pod of which it was not told", "opens the wire"];
 /** Requests wait for an answer for so long only, and come last. */
@@ -61,79 +61,95 @@ describe.skipIf(lack !== undefined)("a cluster that breaks", () => {
     }, 150_000);
   });
 
-  it.each([
-    ["agent", /\/hold( |$)/],
-    ["sidecar", /node .*pod/],
-  ])(
-    "has a turn whose %s's container is killed crash",
-    async (_whose, argv) => {
-      await using own = await cluster.createRunner();
-      const session = await own.openSession();
-      const child = await cluster.start(session, "echo kept > file; echo up; sleep 1000");
-      const [pod = ""] = await cluster.findPods(session);
-      await once(child.stdout, "data");
-      console.log(cluster.listProcesses());
-      const found = cluster.listProcesses().filter((one) => argv.test(one.argv));
-      for (const { pid } of found) process.kill(pid, "SIGKILL");
-      const at = performance.now();
-      const error = await child.exit.catch((reason: unknown) => reason);
-      console.log(performance.now() - at, String(error));
-      console.log(await readCopy(session).catch(String));
-      console.log(
-        await cluster
-          .start(session, "echo again")
-          .then(async (c) => text(c.stdout))
-          .catch(String),
-      );
-      expect(error).toMatchObject({ code: "AGENT_CRASHED", message: expect.stringContaining(`"${pod}"`) });
-      await session.remove();
-    },
-    100_000,
-  );
-
-  it("has a turn whose Pod is evicted crash", async () => {
-    await using own = await cluster.createRunner();
-    const session = await own.openSession();
-    const child = await cluster.start(session, "echo up; sleep 1000");
-    const [pod = ""] = await cluster.findPods(session);
+  /** Starts a turn that writes to its copy and does not end by itself, and resolves once it has. */
+  async function begin({ openSession }: FaultRunner) {
+    const session = await openSession();
+    const child = await cluster.start(session, "echo kept > file; echo up; sleep 1000");
     await once(child.stdout, "data");
-    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: pod } };
-    await cluster.server.kubectl(
-      ["create", "--raw", `/api/v1/namespaces/${NAME}/pods/${pod}/eviction`, "-f", "-"],
-      JSON.stringify(eviction),
-    );
-    const error = await child.exit.catch((reason: unknown) => reason);
-    console.log(String(error));
-    expect(error).toMatchObject({ code: "AGENT_CRASHED", message: expect.stringContaining(`"${pod}"`) });
-    console.log(await cluster.start(session, "echo again").catch(String));
+    const [pod = ""] = await cluster.findPods(session);
+    return { session, pod, exit: child.exit.catch((error: unknown) => error) };
+  }
+
+  const kill = (program: RegExp): void => {
+    const found = cluster.listProcesses().filter(({ argv }) => program.test(argv));
+    expect(found).toHaveLength(1);
+    for (const { pid } of found) process.kill(pid, "SIGKILL");
+  };
+
+  it("says that the agent crashed whose container is killed, and lets its changes be read", async () => {
+    await using own = await cluster.createRunner();
+    const { exit, pod, session } = await begin(own);
+    kill(/^\/budgie\/hold /);
+
+    expect(await exit).toMatchObject({ code: "AGENT_CRASHED", message: expect.stringContaining(pod) });
+    expect(await readCopy(session)).toBe("file: kept\n");
+    await expect(cluster.start(session, "true")).rejects.toMatchObject({
+      code: "SESSION_UNUSABLE",
+      message: expect.stringContaining(pod),
+    });
     await session.remove();
+    expect(await cluster.findPods(session)).toEqual([]);
   }, 100_000);
 
-  it("ends turns in time whose kubelet stops, and removes their Pods once it goes on", async () => {
+  it("says that the agent crashed if budgie's own container is killed, and has no process of it", async () => {
     await using own = await cluster.createRunner();
-    await using hasty = await cluster.createRunner({ waitMs: 15_000 });
-    const [running, idle, fresh] = [await own.openSession(), await own.openSession(), await hasty.openSession()];
-    await text((await cluster.start(idle, "true")).stdout);
-    const child = await cluster.start(running, "echo up; sleep 1000");
-    await once(child.stdout, "data");
-    const [pod = ""] = await cluster.findPods(running);
+    const { exit, pod, session } = await begin(own);
+    kill(/ \/opt\/budgie\/pod\.js /);
+
+    expect(await exit).toMatchObject({
+      code: "AGENT_CRASHED",
+      message: expect.stringMatching(`"${pod}" failed: .*"budgie" ended with 137`),
+    });
+    await expect.poll(cluster.listProcesses, PATIENT).toEqual([]);
+    await expect(cluster.start(session, "true")).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+    await session.remove();
+    expect(await cluster.findPods(session)).toEqual([]);
+  }, 100_000);
+
+  it("says that the agent crashed whose Pod is evicted", async () => {
+    await using own = await cluster.createRunner();
+    const { exit, pod, session } = await begin(own);
+    const eviction = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: pod } };
+    const path = `/api/v1/namespaces/${NAME}/pods/${pod}/eviction`;
+    await cluster.server.kubectl(["create", "--raw", path, "-f", "-"], JSON.stringify(eviction));
+
+    expect(await exit).toMatchObject({
+      code: "AGENT_CRASHED",
+      message: expect.stringMatching(`"${pod}" was disrupted by the cluster: Eviction API`),
+    });
+    await expect(cluster.start(session, "true")).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+    await expect.poll(() => cluster.findPods(session), PATIENT).toEqual([]);
+  }, 100_000);
+
+  it("ends what waits for a kubelet that is stopped, names the node, and has no Pod once it goes on", async () => {
+    await using own = await cluster.createRunner();
+    await using hasty = await cluster.createRunner({ waitMs: 10_000 });
+    const idle = await own.openSession();
+    await (
+      await cluster.start(idle, "true")
+    ).exit;
+    const running = await begin(own);
+    const fresh = await hasty.openSession();
     cluster.server.signal("kubelet", "STOP");
-    const at = performance.now();
     try {
-      const say = (name: string, work: Promise<unknown>) =>
-        work.catch((e: unknown) => e).then((e) => (console.log(name, performance.now() - at, String(e)), e));
       const [lost, late, full] = await Promise.all([
-        say("running", child.exit),
-        say("idle", cluster.start(idle, "true")),
-        say("fresh", cluster.start(fresh, "true")),
+        running.exit,
+        cluster.start(idle, "true").catch((error: unknown) => error),
+        cluster.start(fresh, "true").catch((error: unknown) => error),
       ]);
-      console.log(await cluster.kubectl("get", "pods", "-o", "json"));
-      expect(lost).toMatchObject({ code: "AGENT_CRASHED", message: expect.stringContaining(`"${pod}"`) });
-      expect(late).toMatchObject({ code: "RUNNER_UNAVAILABLE" });
-      expect(full).toMatchObject({ code: "QUEUE_FULL" });
+      console.log(String(lost), String(late), String(full));
+      expect(lost).toMatchObject({
+        code: "AGENT_CRASHED",
+        message: expect.stringMatching(`"${running.pod}" was lost with its node "${NAME}"`),
+      });
+      const [pod = ""] = await cluster.findPods(idle);
+      expect(late).toMatchObject({ code: "RUNNER_UNAVAILABLE", message: expect.stringContaining(pod) });
+      expect(full).toMatchObject({ code: "QUEUE_FULL", message: expect.stringContaining(`on the node "${NAME}"`) });
     } finally {
       cluster.server.signal("kubelet", "CONT");
     }
+    await Promise.all([idle.remove(), running.session.remove(), fresh.remove()]);
+    expect(await cluster.kubectl("get", "pods", "-o", "name")).toBe("");
   }, 300_000);
 
   it("has nothing left", () => cluster.expectNothingLeft(), 150_000);
