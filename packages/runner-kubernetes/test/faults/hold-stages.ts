@@ -39,8 +39,9 @@ export const STAGES = {
 
 /** The answer of a turn of which nothing was lost or done twice. */
 export const ANSWER = "numbers\nonce\n0 turns: once\n";
-const SCRIPT = 'read -r word; echo "$word" >> turns; seq 20000; cat turns';
-const NUMBERS = Array.from({ length: 20_000 }, (_, index) => `${index + 1}\n`).join("");
+// More than budgie and the Pod hold of an output that waits.
+const SCRIPT = 'read -r word; echo "$word" >> turns; seq 300000; cat turns';
+const NUMBERS = Array.from({ length: 300_000 }, (_, index) => `${index + 1}\n`).join("");
 
 function is(wanted: string) {
   return (what: string): boolean => what === wanted;
