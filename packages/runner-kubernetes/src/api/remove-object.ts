@@ -16,11 +16,13 @@ export type Removal = {
 
 const LIMIT_MS = 60_000;
 const PAUSE_MS = 300;
+// A server that restarts takes some seconds. Somebody who ends budgie may wait for this.
+const AWAY_MS = 30_000;
 const GONE = [404, 409];
 
 /**
  * Deletes an object, no later one of its name, and waits until it is gone. A second of grace lets kubelet confirm the end. A cluster that is away
- * is asked again until the limit: its API server may restart.
+ * is asked again for a while: its API server may restart.
  */
 export async function removeObject(access: Access, removal: Removal, limits: Limits): Promise<void> {
   const { asked, isGone, object, path } = removal;
@@ -39,12 +41,12 @@ export async function removeObject(access: Access, removal: Removal, limits: Lim
   };
 
   async function insist<T>(ask: () => Promise<T>): Promise<T> {
-    for (;;) {
+    for (const last = Math.min(until, performance.now() + AWAY_MS); ;) {
       try {
         return await ask();
       } catch (error) {
         const isAway = error instanceof BudgieError && error.code === "RUNNER_UNAVAILABLE";
-        if (!isAway || performance.now() >= until) throw error;
+        if (!isAway || performance.now() >= last) throw error;
       }
       await rest();
     }

@@ -19,7 +19,8 @@ export async function discardPod({ cluster, lease }: PodOwner, name: string, clo
   async function discard(): Promise<boolean> {
     try {
       const answer = await cluster.get("pods", name);
-      if (answer.outcome === "done") await cluster.remove("pods", answer.object);
+      // One whose deletion was asked for is gone once its node is back.
+      if (answer.outcome === "done" && !answer.object.isEnding) await cluster.remove("pods", answer.object);
       return true;
     } catch {
       return false;

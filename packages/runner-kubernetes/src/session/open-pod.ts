@@ -68,11 +68,21 @@ async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> 
     const named = { ...manifest, metadata: { ...manifest.metadata, annotations } };
     const created = await create(cluster, named, opening.wait);
     await awaitPod(place.pods, name, opening.wait);
-    return await connectPod(place, { created, opening, remove: () => cluster.remove("pods", created) });
+    return await connectPod(place, { created, opening, remove: () => removePod(place, created) });
   } catch (error) {
     // Also one whose creation was not answered.
     await discardPod(place, name);
     throw namePod({ name }, error);
+  }
+}
+
+/** Removes a Pod. Nobody asks again for one that could not be removed, so that is tried in the background then. */
+export async function removePod(place: PodPlace, pod: Pick<ClusterObject, "name" | "uid">): Promise<void> {
+  try {
+    await place.cluster.remove("pods", pod);
+  } catch (error) {
+    void discardPod(place, pod.name);
+    throw error;
   }
 }
 

@@ -17,16 +17,20 @@ function createCluster(awayFor: number, answer: Answer) {
   return { get, remove: vi.fn(async () => undefined) };
 }
 
-const FOUND: Answer = { outcome: "done", object: parseObject(toObject("one")) as ClusterObject };
+const FOUND = { outcome: "done", object: parseObject(toObject("one")) as ClusterObject } as const;
 
-it("removes a Pod by its name at once, and minds none that was not created", async () => {
+it("removes a Pod by its name at once, and minds none that was not created or is being deleted", async () => {
   const ended = new Promise<undefined>(() => undefined);
-  const [found, missing] = [createCluster(0, FOUND), createCluster(0, { outcome: "missing" })];
-  await discardPod({ cluster: found, lease: { ended } }, "one");
-  await discardPod({ cluster: missing, lease: { ended } }, "one");
+  const ending: Answer = { outcome: "done", object: { ...FOUND.object, isEnding: true } };
+  const [found, ...others] = [
+    createCluster(0, FOUND),
+    createCluster(0, { outcome: "missing" }),
+    createCluster(0, ending),
+  ];
+  for (const cluster of [found, ...others]) await discardPod({ cluster, lease: { ended } }, "one");
 
   expect(found.remove).toHaveBeenCalledWith("pods", expect.objectContaining({ name: "one", uid: "uid-one" }));
-  expect(missing.remove).not.toHaveBeenCalled();
+  for (const { remove } of others) expect(remove).not.toHaveBeenCalled();
 });
 
 it("tries again while the cluster is away, until the lease ends, and keeps nobody waiting", async () => {

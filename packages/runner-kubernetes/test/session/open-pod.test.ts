@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
-import { createSessionId } from "@budgie/core";
+import { BudgieError, createSessionId } from "@budgie/core";
+import type { Cluster, ClusterObject } from "../../src/api/index.ts";
+import { parseObject } from "../../src/api/parse-object.ts";
 import type { HeldLease } from "../../src/lease/index.ts";
-import { openPod } from "../../src/session/open-pod.ts";
+import { openPod, removePod } from "../../src/session/open-pod.ts";
 import { connectFakeApi, toObject } from "../helpers/fake-api.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
@@ -42,4 +44,25 @@ it("removes a Pod whose session is cancelled while the cluster creates it", asyn
   expect(heard.map(({ method, url }) => `${method} ${url.pathname}`)).toContain(
     "DELETE /api/v1/namespaces/agents/pods/made",
   );
+});
+
+it("tries a removal again that failed, when the cluster is back", async () => {
+  const asked: string[] = [];
+  let failing: Promise<void> | undefined;
+  const object = parseObject(toObject("one")) as ClusterObject;
+  const removed = new Promise<void>((resolve) => {
+    const cluster = {
+      get: async () => ({ outcome: "done", object }) as const,
+      remove: async () => {
+        asked.push("remove");
+        if (asked.length === 1) throw new BudgieError("RUNNER_UNAVAILABLE", "away");
+        resolve();
+      },
+    } as unknown as Cluster;
+    const pods = { follow: () => () => undefined, close: () => undefined };
+    failing = removePod({ cluster, owner: OWNER, lease: LEASE, pods }, object);
+  });
+  await expect(failing).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+  await removed;
+  expect(asked).toHaveLength(2);
 });
