@@ -1,6 +1,6 @@
 import { text } from "node:stream/consumers";
 import type { RunnerSession } from "@budgie/core";
-import { watchApi } from "../helpers/watch-api.ts";
+import { watchApi } from "./watch-api.ts";
 import { readCopy, type FaultCluster, type FaultRunner } from "./fault-cluster.ts";
 
 /** Sessions that are each held at a stage of a turn. */

@@ -13,7 +13,7 @@ import { keepConnected } from "../../src/session/keep-connected.ts";
 import { createPodProcesses } from "../../src/session/pod-processes.ts";
 import { openExec, type Wire, type WireStream } from "../../src/wire/index.ts";
 import { toLivePod } from "../files/to-live-pod.ts";
-import { serveBridge, type Boundary } from "../helpers/cut-exec.ts";
+import { serveBridge, type Boundary } from "../faults/cut-exec.ts";
 import { startFakeCluster } from "../helpers/fake-cluster.ts";
 import type { FakeHold } from "../helpers/fake-hold.ts";
 import { greet, runSidecar, type RunningSidecar } from "../helpers/run-sidecar.ts";

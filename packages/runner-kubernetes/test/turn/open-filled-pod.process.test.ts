@@ -4,7 +4,7 @@ import type { Answer, Cluster, ClusterObject } from "../../src/api/index.ts";
 import { parseObject } from "../../src/api/parse-object.ts";
 import type { PodPlace } from "../../src/session/open-pod.ts";
 import { openFilledPod } from "../../src/turn/open-filled-pod.ts";
-import { serveBridge } from "../helpers/cut-exec.ts";
+import { serveBridge } from "../faults/cut-exec.ts";
 import { toObject } from "../helpers/fake-api.ts";
 import { startFakeCluster } from "../helpers/fake-cluster.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
