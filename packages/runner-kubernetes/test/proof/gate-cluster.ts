@@ -56,8 +56,7 @@ export async function startGateCluster(name: string): Promise<GateCluster> {
       return { pod, run: async (order) => (await pod.run(order)).stdout };
     },
     inNode: (argv) => execFileSync("nsenter", ["--target", read("pid"), "--net", ...argv], { encoding: "utf8" }),
-    signalEnforcer: (signal) =>
-      void execFileSync("nsenter", ["--target", read("pid"), "--all", "kill", `-${signal}`, read("run/kube-router")]),
+    signalEnforcer: (signal) => server.signal("kube-router", signal),
     async listen(port) {
       const argv = ["--target", read("pid"), "--net", process.execPath, "-e", LISTEN, String(port), node];
       const child: ChildProcess = spawn("nsenter", argv, { stdio: ["ignore", "pipe", "inherit"] });
