@@ -23,6 +23,7 @@ import { openFilledPod } from "./turn/open-filled-pod.ts";
 import type { Opening, Suspendable } from "./turn/suspendable.ts";
 import { toOrder } from "./turn/to-order.ts";
 import { toShape } from "./turn/to-shape.ts";
+import { toTerminal } from "./turn/to-terminal.ts";
 import type { WireStream } from "./wire/index.ts";
 
 const NOTHING = { isPacked: false, fillId: undefined };
@@ -145,11 +146,13 @@ export async function createKubernetesSession(
       }
       const order = toOrder(context, { command, options: given, hasProxy: network.hasProxy });
       // A session that ends meanwhile stops it later, as one that runs.
-      const child = await processes.start(live, { order, input: given.input, signal: given.signal });
+      const { input, terminal } = given;
+      const child = await processes.start(live, { order, input, signal: given.signal });
       wasUsed = true;
       const closing = child.exit.then(leave, leave);
       return {
         ...child,
+        ...(terminal === undefined ? {} : { terminal: toTerminal(child) }),
         egress: async () => (await closing, network.take()),
         disk: () => disk.take(live.wire),
       };
