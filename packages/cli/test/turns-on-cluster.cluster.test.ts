@@ -1,8 +1,9 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findClusterLack } from "@budgie/testkit";
+import { connectClient } from "./helpers/connect-client.ts";
 import { createTerminal } from "./helpers/create-terminal.ts";
 import { runHere } from "./helpers/run-here.ts";
 import { createBudgieUser, waitFor, type BudgieUser } from "./helpers/start-budgie.ts";
@@ -11,6 +12,18 @@ import { startUserCluster, type UserCluster } from "./helpers/start-user-cluster
 const PODS = 6;
 const AGENTS = 20;
 const LIMITS = { cpus: 0.1, memory: "192m", disk: "20m" };
+const FAILING = 7;
+
+type Answer = {
+  readonly results?: readonly {
+    readonly code?: string;
+    readonly response?: string;
+    readonly sessionId: string;
+    readonly changes?: { readonly changeId: string };
+  }[];
+  readonly reviewToken?: string;
+};
+
 const lack = findClusterLack();
 
 describe.skipIf(lack !== undefined)("on a cluster", () => {
@@ -30,6 +43,8 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
       limits: LIMITS,
       allowRoot: [user.workspace],
       maxParallel: AGENTS,
+      maxConcurrent: 12,
+      retry: "never",
       sweepEvery: "0",
     };
     writeFileSync(file, JSON.stringify(config));
@@ -57,7 +72,7 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
     };
 
     await waitFor(() => terminal.isRaw(), 60_000);
-    await after('echo "size $(stty size) $TERM $(cat ~/note README)"\r', "size 33 91 screen kept hello");
+    await after("echo size $(stty size) $TERM $(cat ~/note README)\r", "size 33 91 screen kept hello");
     terminal.resize({ columns: 70, rows: 20 });
     await after('while [ "$(stty size)" != "20 70" ]; do sleep 0.1; done; echo "now $(stty size)"\r', "now 20 70");
     await after("sleep 600\r", "sleep 600");
@@ -93,5 +108,39 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
     });
     expect((await ended).exitCode).not.toBe(0);
     expect(await cluster.listObjects()).toBe("");
+  }, 300_000);
+
+  it("invoke_parallel has twenty agents work in turn where six have room, keeps partial failures, and one's changes are applied", async () => {
+    const { home } = user.host;
+    const env = { PATH: process.env["PATH"], HOME: home };
+    const { client } = await connectClient(runHere([], { env, home }), {
+      workspace: user.workspace,
+      clientName: "test",
+    });
+    const call = async (name: string, given: Readonly<Record<string, unknown>>) => {
+      const options = { timeout: 280_000, onprogress: ({ message = "" }) => void told.push(message) };
+      return (await client.callTool({ name, arguments: given }, undefined, options)).structuredContent as Answer;
+    };
+    const told: string[] = [];
+    const agents = Array.from({ length: AGENTS }, (_, at) => ({
+      agent: "shell-worker",
+      prompt: at === FAILING ? "[[fault crash]]" : `[[run: echo ${at} >own-${at}; cat own-*]]`,
+    }));
+
+    const { results = [] } = await call("invoke_parallel", { directory: user.workspace, agents });
+
+    const answers = results.map(({ code, response }) => code ?? response?.trim());
+    expect(answers).toEqual(agents.map((_, at) => (at === FAILING ? "AGENT_FAILED" : String(at))));
+    expect(new Set(results.map(({ sessionId }) => sessionId)).size).toBe(AGENTS);
+    expect(told).toContainEqual(expect.stringMatching(/\(\d+ of 20\): waiting, 1st in line/));
+    expect(told).toContainEqual(expect.stringMatching(/\(\d+ of 20\): starting, .*quota/));
+    expect(readdirSync(user.workspace)).not.toContain("own-3");
+
+    const { changeId } = results[3]?.changes ?? {};
+    const { reviewToken } = await call("changes", { changeId });
+    await call("apply_changes", { changeId, reviewToken });
+    expect(readdirSync(user.workspace).filter((name) => name.startsWith("own-"))).toEqual(["own-3"]);
+    await client.close();
+    await waitFor(async () => (await cluster.listObjects()) === "", 60_000);
   }, 300_000);
 });

@@ -28,6 +28,8 @@ import type { WireStream } from "./wire/index.ts";
 
 const NOTHING = { isPacked: false, fillId: undefined };
 const WAIT_MS = 10 * 60_000;
+/** Between a turn and what budgie reads of it, a Pod may be idle for a moment. */
+const LEAST_IDLE_MS = 1_000;
 const PACK_MS = 10 * 60_000;
 
 /** Opens a session, which gets a Pod when something needs one. */
@@ -98,7 +100,9 @@ export async function createKubernetesSession(
   }
 
   function openNew(shape: PodOpening["shape"], { signal }: Pick<PodWait, "signal">): Promise<LivePod> {
-    const wait = { limitMs: options.waitMs ?? WAIT_MS, signal, onWait: (why: string) => hear(why) };
+    // A Pod that waits for a next turn gives way to a session that waits for its first.
+    const onFull = (): void => idle.stopLongest(LEAST_IDLE_MS);
+    const wait = { limitMs: options.waitMs ?? WAIT_MS, signal, onWait: (why: string) => hear(why), onFull };
     const fill = async (fresh: LivePod): Promise<void> => {
       if (isPacked) await kept.restore(fresh, id, signal);
       await copy.enter(fresh);

@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startCluster, type Cluster } from "@budgie/testkit";
-import { writeKubeconfig } from "../../../runner-kubernetes/test/helpers/fake-api.ts";
 
 /** A cluster with budgie's chart and images, for its commands. */
 export type UserCluster = AsyncDisposable & {
@@ -26,22 +27,34 @@ export async function startUserCluster(name: string, pods = 20): Promise<UserClu
   const chart = RENDERED.replace("registry.example.com/budgie/", "budgie-").replace('pods: "20"', `pods: "${pods}"`);
   await server.kubectl(["apply", "-f", "-"], chart);
   await server.kubectl(["-n", "budgie", "wait", "--for=create", "serviceaccount/default", "--timeout=100s"]);
+  const folder = mkdtempSync(join(tmpdir(), "budgie-kubeconfig-"));
+  const kubeconfig = join(folder, "config");
+  writeFileSync(kubeconfig, await logIn(server), { mode: 0o600 });
   return {
     server,
     images,
-    kubeconfig: await logIn(server),
+    kubeconfig,
     listObjects: async () => (await server.kubectl(["-n", "budgie", "get", "pods,leases", "--output=name"])).stdout,
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true });
       for (const image of Object.values(images)) execFileSync("docker", ["rmi", image]);
     },
   };
 }
 
+/** Returns a kubeconfig with a token of the chart's account, and without its namespace. */
 async function logIn(server: Cluster): Promise<string> {
   const { stdout: token } = await server.kubectl(["-n", "budgie", "create", "token", "budgie"]);
   const admin = readFileSync(server.kubeconfig, "utf8");
   const [, address = ""] = /server: "([^"]+)"/.exec(admin) ?? [];
   const [, authority = ""] = /certificate-authority-data: ([^,}\s]+)/.exec(admin) ?? [];
-  return writeKubeconfig({ server: address, "certificate-authority-data": authority }, { token: token.trim() });
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "team",
+    clusters: [{ name: "team", cluster: { server: address, "certificate-authority-data": authority } }],
+    users: [{ name: "budgie", user: { token: token.trim() } }],
+    contexts: [{ name: "team", context: { cluster: "team", user: "budgie" } }],
+  });
 }

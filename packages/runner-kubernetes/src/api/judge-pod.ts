@@ -2,9 +2,9 @@ import { BudgieError, type ErrorCode } from "@budgie/core";
 import { listOf, fieldsOf, textOf, quote } from "./parse-object.ts";
 import type { ClusterObject } from "./cluster.ts";
 
-/** The state of a Pod: `waiting` with a sentence for people, `running` with all containers, or `failed` for good. */
+/** The state of a Pod: `waiting` with a sentence for people, and whether for room; `running` with all containers, or `failed` for good. */
 export type PodState =
-  | { readonly state: "waiting"; readonly why: string }
+  | { readonly state: "waiting"; readonly why: string; readonly isFull?: boolean }
   | { readonly state: "running" }
   | { readonly state: "failed"; readonly error: BudgieError };
 
@@ -20,7 +20,9 @@ export function judgePod({ isEnding, name, status }: ClusterObject): PodState {
   if (isEnding) return { state: "failed", error: podError(name, ["AGENT_CRASHED", "is being deleted", AGAIN]) };
   const isRunning = containers.length > 0 && containers.every((one) => fieldsOf(one["state"])["running"] !== undefined);
   if (isRunning && status["phase"] === "Running") return { state: "running" };
-  return { state: "waiting", why: `waiting for the cluster: ${findWaitReason(conditions, containers)}` };
+  const isFull = findScheduled(conditions)?.["status"] === "False";
+  const why = `waiting for the cluster: ${findWaitReason(conditions, containers)}`;
+  return { state: "waiting", why, ...(isFull ? { isFull } : {}) };
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -76,7 +78,7 @@ function findLoss({ phase, reason }: Fields, conditions: readonly Fields[]): End
 }
 
 function findWaitReason(conditions: readonly Fields[], containers: readonly Fields[]): string {
-  const scheduled = conditions.find(({ type }) => type === "PodScheduled");
+  const scheduled = findScheduled(conditions);
   if (scheduled?.["status"] === "False") {
     const fallback = scheduled["reason"] === "SchedulingGated" ? "its queue has not admitted it" : "no node has room";
     return quote(textOf(scheduled["message"])) || fallback;
@@ -85,6 +87,10 @@ function findWaitReason(conditions: readonly Fields[], containers: readonly Fiel
   const reason = quote(reasons.find((text) => text !== "") ?? "");
   if (scheduled === undefined) return "no node has been chosen";
   return reason === "" ? "its containers start" : `its containers start (${reason})`;
+}
+
+function findScheduled(conditions: readonly Fields[]): Fields | undefined {
+  return conditions.find(({ type }) => type === "PodScheduled");
 }
 
 function podError(name: string, [code, happened, advice]: End): BudgieError {

@@ -8,7 +8,7 @@ import { toSandboxPod, type PodShape } from "../pod/index.ts";
 import { BRIDGE, POD } from "../requests/index.ts";
 import { openExec, type Wire, type WireStream } from "../wire/index.ts";
 import { askPod } from "./ask-pod.ts";
-import { awaitPod, cancelledError, fullError, type PodWait } from "./await-pod.ts";
+import { awaitPod, cancelledError, FULL_PAUSE_MS, fullError, type PodWait } from "./await-pod.ts";
 import type { FollowedPods } from "./follow-pods.ts";
 import { keepConnected } from "./keep-connected.ts";
 import type { LivePod } from "./live-pod.ts";
@@ -35,7 +35,6 @@ const MOST_SECONDS = 7 * 24 * 60 * 60;
 // Ids that no image and no person has.
 const FIRST_UID = 100_000;
 const LAST_UID = 2_000_000_000;
-const QUOTA_PAUSE_MS = 2_000;
 const MOST_TRIES = 3;
 
 /**
@@ -92,7 +91,8 @@ async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Prom
     const why = answer.outcome === "wait" ? answer.why : "a Pod of its name exists";
     if (performance.now() >= until) throw fullError(why);
     if (why !== said) wait.onWait?.((said = why));
-    await sleep(QUOTA_PAUSE_MS, undefined, { signal: wait.signal }).catch(() => undefined);
+    wait.onFull?.();
+    await sleep(FULL_PAUSE_MS, undefined, { signal: wait.signal }).catch(() => undefined);
   }
 }
 
