@@ -9,7 +9,7 @@ import { runHere } from "./helpers/run-here.ts";
 import { createBudgieUser, waitFor, type BudgieUser } from "./helpers/start-budgie.ts";
 import { startUserCluster, type UserCluster } from "./helpers/start-user-cluster.ts";
 
-const PODS = 6;
+const PODS = 8;
 const AGENTS = 20;
 const LIMITS = { cpus: 0.1, memory: "192m", disk: "20m" };
 const FAILING = 7;
@@ -110,7 +110,7 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
     expect(await cluster.listObjects()).toBe("");
   }, 300_000);
 
-  it("invoke_parallel has twenty agents work in turn where six have room, keeps partial failures, and one's changes are applied", async () => {
+  it("invoke_parallel has twenty agents work in turn where eight have room, keeps partial failures, and one's changes are applied", async () => {
     const { home } = user.host;
     const env = { PATH: process.env["PATH"], HOME: home };
     const { client } = await connectClient(runHere([], { env, home }), {
@@ -130,7 +130,7 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
     const { results = [] } = await call("invoke_parallel", { directory: user.workspace, agents });
 
     const answers = results.map(({ code, response }) => code ?? response?.trim());
-    expect(answers).toEqual(agents.map((_, at) => (at === FAILING ? "AGENT_FAILED" : String(at))));
+    expect(answers).toEqual(agents.map((_, at) => (at === FAILING ? "AGENT_CRASHED" : String(at))));
     expect(new Set(results.map(({ sessionId }) => sessionId)).size).toBe(AGENTS);
     expect(told).toContainEqual(expect.stringMatching(/\(\d+ of 20\): waiting, 1st in line/));
     expect(told).toContainEqual(expect.stringMatching(/\(\d+ of 20\): starting, .*quota/));

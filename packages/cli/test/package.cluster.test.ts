@@ -1,0 +1,79 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findClusterLack } from "@budgie/testkit";
+import { createPrebuilt, installPacked, packPackages } from "./helpers/install-packed.ts";
+import { startUserCluster, type UserCluster } from "./helpers/start-user-cluster.ts";
+
+const KEY = "canary-api-key";
+const lack = findClusterLack();
+
+describe.skipIf(lack !== undefined)("the packed program, in an empty folder and home", () => {
+  let cluster: UserCluster;
+  let root: string;
+  beforeAll(async () => {
+    root = realpathSync(mkdtempSync(join(tmpdir(), "budgie-first-")));
+    cluster = await startUserCluster("first");
+  }, 300_000);
+  afterAll(async () => {
+    await cluster?.[Symbol.asyncDispose]();
+    rmSync(root, { recursive: true, force: true });
+  }, 60_000);
+
+  it("comes from its installation to a first answer on a cluster by what it says to do", async () => {
+    const [home, program, project] = ["home", "program", "project"].map((name) => join(root, name)) as Folders;
+    for (const folder of [home, project]) mkdirSync(folder);
+    writeFileSync(join(project, "README"), "A project.\n");
+    const env = { PATH: process.env["PATH"] ?? "", HOME: home, KUBECONFIG: cluster.kubeconfig };
+    const budgie = (...argv: readonly string[]) =>
+      run(join(program, "node_modules/.bin/budgie"), argv, { cwd: project, env: { ...env, KIRO_API_KEY: KEY } });
+
+    await installPacked(program, await packPackages(root, ["budgie-mcp"]), await createPrebuilt(root));
+    const first = await budgie("init", "--runner", "kubernetes", "--yes");
+    for (const [key, image] of Object.entries(cluster.images)) await budgie("config", "set", key, image);
+    const second = await budgie("init", "--runner", "kubernetes");
+    for (const pair of ["credentials=api-key", "limits.cpus=0.5"]) await budgie("config", "set", ...pair.split("="));
+    const doctor = await budgie("doctor", "--prove");
+    const third = await budgie("init", "--runner", "kubernetes");
+
+    expect(first.exitCode).toBe(3);
+    expect(first.out.match(/^failed +\w+/gm)).toEqual(["failed  image", "failed  image", "failed  login"]);
+    expect(first.out).toContain("budgie image push REGISTRY/NAME");
+    expect(second.out).toMatch(/^failed +login +.*KIRO_API_KEY/m);
+    expect(second.out).toContain("budgie config set credentials api-key");
+    expect(doctor.out).toMatch(/^ok +walls +a Pod started, and its network policy and its jail each kept/m);
+    expect(doctor.exitCode).toBe(0);
+    expect(third.out).toMatch(/^ok +call +.*\n(?:.*\n)*.*README/m);
+    expect(third.exitCode).toBe(0);
+    expect(
+      JSON.stringify([first, second, doctor, third]) + readFileSync(cluster.server.auditLog, "utf8"),
+    ).not.toContain(KEY);
+    expect(await cluster.listObjects()).toBe("");
+  }, 300_000);
+});
+
+type Folders = [string, string, string];
+
+type Ended = { readonly exitCode: number; readonly out: string };
+
+/** Runs a program to its end, with both outputs together. */
+async function run(
+  program: string,
+  argv: readonly string[],
+  options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+): Promise<Ended> {
+  const begun = performance.now();
+  const child = spawn("sh", ["-c", 'exec "$0" "$@" 2>&1', program, ...argv], {
+    ...options,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const ended = new Promise<number>((resolve) => child.once("exit", (code) => resolve(code ?? -1)));
+  const out = await text(child.stdout);
+  process.stderr.write(
+    `$ budgie ${argv.join(" ")}\n${out}[exit ${await ended}, ${((performance.now() - begun) / 1000).toFixed(1)} s]\n\n`,
+  );
+  return { exitCode: await ended, out };
+}
