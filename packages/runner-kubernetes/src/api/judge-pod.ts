@@ -81,7 +81,8 @@ function findWaitReason(conditions: readonly Fields[], containers: readonly Fiel
   const scheduled = findScheduled(conditions);
   if (scheduled?.["status"] === "False") {
     const fallback = scheduled["reason"] === "SchedulingGated" ? "its queue has not admitted it" : "no node has room";
-    return quote(textOf(scheduled["message"])) || fallback;
+    const words = quote(textOf(scheduled["message"])) || fallback;
+    return /\bInsufficient\b/u.test(words) ? `${words.replace(/\.$/u, "")} ("limits" may ask for less)` : words;
   }
   const reasons = containers.map((one) => textOf(fieldsOf(fieldsOf(one["state"])["waiting"])["reason"]));
   const reason = quote(reasons.find((text) => text !== "") ?? "");

@@ -35,6 +35,10 @@ it.each([
 
 it.each([
   [unscheduled("Unschedulable", "0/3 nodes have\u001b[1m enough memory"), "0/3 nodes have?[1m enough memory"],
+  [
+    unscheduled("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."),
+    '0/1 nodes are available: 1 Insufficient cpu ("limits" may ask for less)',
+  ],
   [unscheduled("SchedulingGated"), "its queue has not admitted it"],
 ])("waits for room in the cluster, and says for what: %j", (status, words) => {
   expect(judge(status)).toEqual({ state: "waiting", why: `waiting for the cluster: ${words}`, isFull: true });
