@@ -19,9 +19,11 @@ type Answer = {
     readonly code?: string;
     readonly response?: string;
     readonly sessionId: string;
-    readonly changes?: { readonly changeId: string };
+    readonly copy?: { readonly changes?: { readonly changeId: string } };
   }[];
   readonly reviewToken?: string;
+  readonly diff?: string;
+  readonly applied?: number;
 };
 
 const lack = findClusterLack();
@@ -136,9 +138,11 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
     expect(told).toContainEqual(expect.stringMatching(/\(\d+ of 20\): starting, .*quota/));
     expect(readdirSync(user.workspace)).not.toContain("own-3");
 
-    const { changeId } = results[3]?.changes ?? {};
-    const { reviewToken } = await call("changes", { changeId });
-    await call("apply_changes", { changeId, reviewToken });
+    const { changeId } = results[3]?.copy?.changes ?? {};
+    const { diff, reviewToken } = await call("kiro-subagents.changes", { changeId });
+    const { applied } = await call("kiro-subagents.apply_changes", { changeId, reviewToken });
+    expect(diff).toMatch(/own-3\n(?:.*\n)*\+3/);
+    expect(applied).toBe(1);
     expect(readdirSync(user.workspace).filter((name) => name.startsWith("own-"))).toEqual(["own-3"]);
     await client.close();
     await waitFor(async () => (await cluster.listObjects()) === "", 60_000);
