@@ -35,16 +35,16 @@ describe.skipIf(lack !== undefined)("the packed program, in an empty folder and 
     const first = await budgie("init", "--runner", "kubernetes", "--yes");
     const keys = { ...cluster.images, credentials: "api-key", "limits.cpus": "0.5" };
     for (const [key, value] of Object.entries(keys)) await budgie("config", "set", key, value);
-    const doctor = await budgie("doctor", "--prove");
     const last = await budgie("init", "--runner", "kubernetes");
+    const doctor = await budgie("doctor", "--prove");
 
     expect(first.exitCode).toBe(3);
     expect(first.out.match(/^failed +\w+/gm)).toEqual(["failed  image", "failed  image"]);
     expect(first.out).toContain("budgie image push REGISTRY/NAME");
+    expect(last.out).toMatch(/^ok +call +.*\nYou asked: Say in one sentence what is in this directory\.$/m);
+    expect(last.exitCode).toBe(0);
     expect(doctor.out).toMatch(/^ok +walls +a Pod started, and its network policy and its jail each kept/m);
     expect(doctor.exitCode).toBe(0);
-    expect(last.out).toMatch(/^ok +call +.*\n(?:.*\n)*.*README/m);
-    expect(last.exitCode).toBe(0);
     const shown = JSON.stringify([first, doctor, last]);
     expect(shown + readFileSync(cluster.server.auditLog, "utf8")).not.toContain(KEY);
     expect(await cluster.listObjects()).toBe("");
