@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createPrebuilt, installPacked, packPackages } from "./helpers/install-packed.ts";
+import { createPrebuilt, installPacked, packPackages } from "./cluster/install-packed.ts";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables, type BudgieUser } from "./helpers/start-budgie.ts";
 import { openEngine } from "./helpers/engine.ts";
 

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findClusterLack } from "@budgie/testkit";
 import { budgiePath } from "../../helpers/start-budgie.ts";
-import { startUserCluster, type UserCluster } from "../../helpers/start-user-cluster.ts";
+import { startUserCluster, type UserCluster } from "../../cluster/start-user-cluster.ts";
 import { createInstallUser, type InstallUser } from "../install/create-install-user.ts";
 
 const AGENTS = { own: { protocol: "acp", description: "sub-agent: Own.", command: "sh" } };

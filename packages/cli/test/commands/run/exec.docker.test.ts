@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createTerminal } from "../../helpers/create-terminal.ts";
+import { createTerminal } from "./create-terminal.ts";
 import { isContainer, removeKept } from "../../helpers/engine.ts";
 import { runHere } from "../../helpers/run-here.ts";
 import { CALL_VARIABLES, createBudgieUser, TEST_IMAGE, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";

@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findClusterLack } from "@budgie/testkit";
-import { connectClient } from "./helpers/connect-client.ts";
-import { createTerminal } from "./helpers/create-terminal.ts";
-import { runHere } from "./helpers/run-here.ts";
-import { createBudgieUser, waitFor, type BudgieUser } from "./helpers/start-budgie.ts";
-import { startUserCluster, type UserCluster } from "./helpers/start-user-cluster.ts";
+import { connectClient } from "../helpers/connect-client.ts";
+import { createTerminal } from "../commands/run/create-terminal.ts";
+import { runHere } from "../helpers/run-here.ts";
+import { createBudgieUser, waitFor, type BudgieUser } from "../helpers/start-budgie.ts";
+import { startUserCluster, type UserCluster } from "./start-user-cluster.ts";
 
 const PODS = 8;
 const AGENTS = 20;

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findClusterLack } from "@budgie/testkit";
-import { createPrebuilt, installPacked, packPackages } from "./helpers/install-packed.ts";
-import { startUserCluster, type UserCluster } from "./helpers/start-user-cluster.ts";
+import { createPrebuilt, installPacked, packPackages } from "./install-packed.ts";
+import { startUserCluster, type UserCluster } from "./start-user-cluster.ts";
 
 const KEY = "canary-api-key";
 const lack = findClusterLack();
