@@ -35,14 +35,20 @@ const CAPACITY = { cpus: 64, memoryBytes: 256 * 1024 ** 3 };
 /** An agent that works has two processors, as a small node has to spare. */
 const CPUS = 2;
 
+/** The parts that the claims' lab replaces. */
+type RunnerParts = Pick<Parameters<typeof createProxyFolder>[0], "startProxy">;
+
 /**
  * Creates the runner that gives every session a Pod of its own on a cluster. Throws `CONFIG_INVALID` for a kubeconfig that cannot be used, and
  * `RUNNER_UNAVAILABLE` if the cluster does not answer.
  */
-export async function createKubernetesRunner(options: KubernetesRunnerOptions): Promise<Runner> {
+export async function createKubernetesRunner(
+  options: KubernetesRunnerOptions,
+  parts: RunnerParts = {},
+): Promise<Runner> {
   const cluster = await connectCluster(options);
   await cluster.version();
-  const context = createContext(cluster, options);
+  const context = createContext(cluster, options, parts);
   const place = { cluster, stateDir: options.stateDir };
   const closed = new AbortController();
   const printing = new Set<Promise<void>>();
@@ -139,13 +145,13 @@ function listAccessPaths({ kubeconfig }: KubernetesRunnerOptions): readonly Guar
 
 type OpenContext = ClusterContext & { readonly close: (how: "leave Pods" | "remove Pods") => Promise<void> };
 
-function createContext(cluster: Cluster, options: KubernetesRunnerOptions): OpenContext {
+function createContext(cluster: Cluster, options: KubernetesRunnerOptions, parts: RunnerParts): OpenContext {
   const { owner, stateDir } = options;
   const { instance } = owner.record;
   const scratchDir = join(stateDir, "scratch", instance);
   const noProxy = process.env["NO_PROXY"] ?? process.env["no_proxy"] ?? "";
   const upstream = options.upstreamProxy === undefined ? undefined : { url: options.upstreamProxy, noProxy };
-  const proxies = createProxyFolder({ stateDir, instance, upstream });
+  const proxies = createProxyFolder({ stateDir, instance, upstream, ...parts });
   const followed = new Set<FollowedPods>();
   let opening: Promise<PodPlace> | undefined;
 

@@ -10,6 +10,8 @@ import { createKubernetesRunner, type KubernetesRunnerOptions } from "../src/ind
 export type RunnerCluster = AsyncDisposable & {
   readonly server: Cluster;
   readonly namespace: string;
+  /** What a runner needs to find it, and the limits of small Pods */
+  readonly options: Pick<KubernetesRunnerOptions, "image" | "kubeconfig" | "limits" | "namespace" | "sidecarImage">;
   /** A folder of the host for workspaces and state */
   readonly place: string;
   createRunner(options?: Partial<KubernetesRunnerOptions>): Promise<{ readonly owner: Owner; readonly runner: Runner }>;
@@ -35,14 +37,15 @@ export async function startRunnerCluster(name: string): Promise<RunnerCluster> {
   await server.kubectl(["label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted"]);
   await server.kubectl(["-n", name, "create", "-f", "-"], JSON.stringify(POLICY));
   await server.kubectl(["-n", name, "wait", "--for=create", "sa/default", "--timeout=100s"]);
+  const options = { kubeconfig: server.kubeconfig, namespace: name, image, sidecarImage, limits: LIMITS };
   return {
     server,
     namespace: name,
+    options,
     place,
-    async createRunner(options = {}) {
+    async createRunner(others = {}) {
       const owner = createOwner({ stateDir, process: toEndedProcess() });
-      const where = { kubeconfig: server.kubeconfig, namespace: name, image, sidecarImage };
-      const runner = await createKubernetesRunner({ ...where, owner, stateDir, limits: LIMITS, ...options });
+      const runner = await createKubernetesRunner({ ...options, owner, stateDir, ...others });
       return { owner, runner };
     },
     async [Symbol.asyncDispose]() {
