@@ -35,7 +35,7 @@ const ABORTED = untried("aborted");
  */
 export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOptions): Promise<readonly ClaimResult[]> {
   await using lab = await createLab(options);
-  const limit = pLimit(options.target.atOnce ?? AT_ONCE);
+  const limit = pLimit(AT_ONCE);
   const proveClaim = async (claim: Claim): Promise<ClaimResult> => {
     const { id, isOfEngine = false, probes, promise, protections, sharesTurn = false } = claim;
     const isMissing = isOfEngine && options.target.engine === undefined;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { describeRunner, findClusterLack } from "@budgie/testkit";
 import { listPodProcesses } from "./list-pod-processes.ts";
 import { startRunnerCluster, type RunnerCluster } from "./runner-cluster.ts";
-import { shareThroughCopies } from "../../claims/src/kubernetes/share-through-copies.ts";
+import { shareThroughCopies } from "./share-through-copies.ts";
 
 const lack = findClusterLack();
 // The usual reporter does not print titles of what it skips.

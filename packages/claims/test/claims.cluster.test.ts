@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { CLAIMS } from "@budgie/claims";
-import { createKubernetesTarget } from "@budgie/claims/kubernetes";
 import { findClusterLack } from "@budgie/testkit";
-import { startRunnerCluster, type RunnerCluster } from "../../../runner-kubernetes/test/runner-cluster.ts";
-import { createLab, type Lab } from "../../src/lab/lab.ts";
-import type { Claim, Verdict } from "../../src/probe/claim.ts";
-import { attemptTogether } from "../../src/probe/attempt-together.ts";
-import { isMoot } from "../../src/probe/verdicts.ts";
-import { attempt } from "../../src/prove.ts";
-import { createControls, createPlainPods, listenOnNode, type Controls } from "./create-controls.ts";
-import { ON_CLUSTER } from "./on-cluster.ts";
+import { startRunnerCluster, type RunnerCluster } from "../../runner-kubernetes/test/runner-cluster.ts";
+import { createLab, type Lab } from "../src/lab/lab.ts";
+import type { Claim, Verdict } from "../src/probe/claim.ts";
+import { attemptTogether } from "../src/probe/attempt-together.ts";
+import { isMoot } from "../src/probe/verdicts.ts";
+import { attempt } from "../src/prove.ts";
+import { createClusterTarget } from "./helpers/create-cluster-target.ts";
+import { createControls, createPlainPods, listenOnNode, type Controls } from "./helpers/create-controls.ts";
+import { ON_CLUSTER } from "./helpers/on-cluster.ts";
 
 const lack = findClusterLack();
 // The usual reporter does not print titles of what it skips.
@@ -24,11 +24,11 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
 
   beforeAll(async () => {
     cluster = await startRunnerCluster("claims");
-    const target = createKubernetesTarget({ ...cluster.options, podIdleMs: 10_000 });
-    lab = await createLab({ target: { ...target, listenBeside: (name) => listenOnNode(open, name) } });
+    // Agents are shown files of a home at their own paths unless it is in a folder that a Pod has itself.
+    vi.stubEnv("TMPDIR", "/var/tmp");
+    lab = await createLab({ target: createClusterTarget(cluster, (name) => listenOnNode(open, name)) });
     const open = createPlainPods(cluster, lab);
     controls = createControls({ cluster, lab, open });
-    // The home whose files agents are shown at their own path too.
     vi.stubEnv("HOME", lab.host.path);
   }, 300_000);
   afterAll(async () => {

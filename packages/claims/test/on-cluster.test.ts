@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { CLAIMS } from "@budgie/claims";
-import { ON_CLUSTER } from "./on-cluster.ts";
+import { ON_CLUSTER } from "./helpers/on-cluster.ts";
 
 const ROW = /^\| ((?:`[\w-]+`(?:, )?)+) \| (kept|changed|gone|budgie's own)(?::|\b)/gm;
 
 describe("the table of claims in docs/kubernetes.md", () => {
-  const page = readFileSync(new URL("../../../../docs/kubernetes.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../../docs/kubernetes.md", import.meta.url), "utf8");
   const rows = [...page.matchAll(ROW)].map(([, ids = "", how = ""]) => ({ how, ids: ids.match(/[\w-]+/g) ?? [] }));
   const listOf = (...hows: readonly string[]) =>
     rows.flatMap(({ how, ids }) => (hows.includes(how) ? ids : [])).toSorted();

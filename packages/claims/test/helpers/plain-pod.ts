@@ -19,12 +19,8 @@ export type PlainPod = {
 };
 
 const NAMESPACE = "plain";
-/**
- * Shows an attack's directory as its workspace, what else an agent is shown in its home, and a file that a mount covers, and takes away what
- * another attack mounted over the files of the host.
- */
+/** Shows an attack's directory as its workspace, what else an agent is shown in its home, and a file that a mount covers. */
 const SHOW = `home=$1 directory=$2; shift 2
-  until [ -d "$home" ]; do umount /tmp || break; done
   mountpoint -q /etc/passwd || mount --bind /etc/passwd /etc/passwd
   while umount /workspace 2>/dev/null; do :; done
   mount --bind "$directory" /workspace; cd /workspace
