@@ -25,7 +25,7 @@ sub open_socket {
   untried("${NOT_IN_THIS_KERNEL} sockets of this kind") if $! == 97 || $! == 93;
   held("$!");
 }
-# Without datagrams there is no way to ask, but perhaps one for others.
+# A sandbox that has no datagrams may have other ways out.
 sub way {
   my ($where) = @_;
   socket(my $socket, sockaddr_family($where), SOCK_DGRAM, 0) or return;

@@ -20,12 +20,12 @@ export type PlainPod = {
 
 const NAMESPACE = "plain";
 /** Shows an attack's directory as its workspace, what else an agent is shown in its home, and a file that a mount covers. */
-const SHOW = `home=$1 directory=$2; shift 2
+const SHOW = `set -e; home=$1 directory=$2; shift 2
   mountpoint -q /etc/passwd || mount --bind /etc/passwd /etc/passwd
   while umount /workspace 2>/dev/null; do :; done
   mount --bind "$directory" /workspace; cd /workspace
   ln -sfn "$home/.ssh" /.ssh; mkdir -p /home/agent
-  [ -e /home/agent/.kiro ] || cp -a "$home/.kiro" /home/agent/.kiro
+  cp -an "$home/.kiro" /home/agent || true
   exec env "$@"`;
 const LEAVE = `mkdir -p /home/agent; rm -f /tmp/said; env "$@" >/tmp/said 2>&1 & until [ -s /tmp/said ]; do sleep 0.1; done; cat /tmp/said`;
 
