@@ -84,6 +84,7 @@ export const ON_CLUSTER: Readonly<Record<string, OnCluster>> = {
   "no-dns": { control: "played" },
   "no-host-services": {
     control: "node",
+    open: ["find a network interface", "find a route out"],
     alone: [
       "connect to it on the loopback",
       "connect to a service that listens only on the loopback",
