@@ -34,26 +34,29 @@ export function createPlainPods({ options, server }: RunnerCluster, { environmen
 /** Creates the places in which attacks succeed. */
 export function createControls(parts: Parts): Controls {
   const { lab, open } = parts;
-  let victim: ReturnType<Lab["victim"]> | undefined;
-  const behind = async (startProxy: (network: LabNetwork) => Promise<EgressProxy>) => {
-    const made = await createLab({ target: lab.target }, { startProxy });
-    lab.keep(made);
-    return made;
-  };
-  let played: Promise<Pick<Lab, "run">> | undefined;
+  const victim = once(async () => (await open("plain")).startVictim(lab));
+  const behind = (startProxy: (network: LabNetwork) => Promise<EgressProxy>) =>
+    once(async () => {
+      const made = await createLab({ target: lab.target }, { startProxy });
+      lab.keep(made);
+      return made;
+    });
   return {
-    async plain() {
-      const pod = await open("plain");
-      return { ...pod.toCareless(lab), victim: () => (victim ??= pod.startVictim(lab)) };
-    },
+    plain: async () => ({ ...(await open("plain")).toCareless(lab), victim }),
     node: async () => (await open("node")).toCareless(lab),
-    played: () => (played ??= play(parts)),
+    played: once(() => play(parts)),
     followed: () => followLinks(parts),
     "one-folder": () => runInOneFolder(parts),
     "other-pod": () => runInOtherPod(parts),
-    unwatched: () => behind(async (network) => createUnwatchedProxy(network)),
-    forgetful: () => behind(async (network) => createForgetfulProxy(network)),
+    unwatched: behind(async (network) => createUnwatchedProxy(network)),
+    forgetful: behind(async (network) => createForgetfulProxy(network)),
   };
+}
+
+/** Returns a function that makes something when it is called first. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => (made ??= make());
 }
 
 /** Listens on an abstract socket of the node. */
