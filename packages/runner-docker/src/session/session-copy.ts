@@ -204,10 +204,10 @@ export function createSessionCopy(
     return id;
   }
 
-  async function* read({ isKnown = () => false }: ReadOptions = {}): AsyncGenerator<FoundEntry> {
+  async function* read({ take = () => false }: ReadOptions = {}): AsyncGenerator<FoundEntry> {
     await quiet();
     if ((await fillId()) === undefined) throw lostError(session);
-    yield* (archive && (await held.read({ isKnown, readAgain: archive.readFile }))) ?? copier.pack();
+    yield* (archive && (await held.read({ take, readAgain: archive.readFile }))) ?? copier.pack();
   }
 
   const translate = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);
