@@ -123,6 +123,7 @@ export function createWorkspaceCopies(options: CopiesOptions): OpenCopies {
     },
     async collect(copy, turn) {
       if (collect === undefined) return undefined;
+      await bases.synced(turn.sessionId);
       const base = await bases.load(turn.sessionId);
       if (base === undefined) throw lostBaseError(turn.sessionId);
       const references = createReferences("agent");

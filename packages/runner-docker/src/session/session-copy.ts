@@ -44,6 +44,8 @@ export type CopyPlace = {
   readonly processes: {
     /** Resolves once the containers of turns that have ended are removed */
     readonly lastGone: () => Promise<unknown>;
+    /** Resolves once nothing in them runs */
+    readonly lastStill: () => Promise<unknown>;
   };
 };
 
@@ -205,7 +207,9 @@ export function createSessionCopy(
   }
 
   async function* read({ take = () => false }: ReadOptions = {}): AsyncGenerator<FoundEntry> {
-    await quiet();
+    await standby.clear();
+    // The removal of the last turn's container need not be waited for.
+    await processes.lastStill();
     if ((await fillId()) === undefined) throw lostError(session);
     yield* (archive && (await held.read({ take, readAgain: archive.readFile }))) ?? copier.pack();
   }
