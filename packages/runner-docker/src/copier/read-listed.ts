@@ -28,34 +28,47 @@ export async function* readListed(
   listing: Buffer,
   { readAgain, sinceMs, take }: ListedReading,
 ): AsyncGenerator<FoundEntry> {
-  const isChanged = ({ changedMs, isCoarse }: ListedEntry): boolean =>
-    !(changedMs < sinceMs - (isCoarse ? COARSE_MS : TICK_MS));
-  const changed = new Set<string>();
-  // The folder of the entry before, which most entries share.
-  let [last, isLastChanged] = ["", true];
-  const isFolderChanged = (folder: string): boolean => {
-    if (folder !== last) [last, isLastChanged] = [folder, changed.has(folder)];
-    return isLastChanged;
-  };
-  let [count, isRootChanged] = [0, true];
+  const isOld = createAgeCheck(sinceMs);
+  let count = 0;
   for (const listed of parseListing(listing)) {
     // Thousands of entries that nobody reads would keep budgie from everything else.
     if (++count % AT_ONCE === 0) await nextTurn();
     const path = listed.path.toString();
-    if (path === "") isRootChanged = isChanged(listed);
-    else {
-      const slash = path.lastIndexOf("/");
-      // Names that changed in the copy's own folder say nothing of the folders in it, whose own times tell whether they were moved.
-      const isBelowChanged =
-        slash === -1 ? isRootChanged && listed.type !== "d" : isFolderChanged(path.slice(0, slash));
-      const isOld = !isBelowChanged && !isChanged(listed);
-      if (listed.type === "d" && !isOld) changed.add(path);
-      const entry = toEntry(listed, path);
-      if (entry.kind !== "file") yield { entry };
-      else if (!isOld || !take(entry))
-        yield { entry, content: toStream(readFile(folder, listed, () => readAgain(path))) };
+    const isAsFilled = isOld(listed, path);
+    if (path === "") continue;
+    const entry = toEntry(listed, path);
+    if (entry.kind !== "file") yield { entry };
+    else if (!isAsFilled || !take(entry)) {
+      yield { entry, content: toStream(readFile(folder, listed, () => readAgain(path))) };
     }
   }
+}
+
+/** Creates a check of entries, parents first, that returns true for one that has not changed since then, nor a folder above it. */
+function createAgeCheck(sinceMs: number): (listed: ListedEntry, path: string) => boolean {
+  const changed = new Set<string>();
+  let isRootChanged = true;
+  // The folder of the entry before, which most entries share.
+  let [last, isLastChanged] = ["", true];
+
+  function isFolderChanged(folder: string): boolean {
+    if (folder !== last) [last, isLastChanged] = [folder, changed.has(folder)];
+    return isLastChanged;
+  }
+
+  return ({ changedMs, isCoarse, type }, path) => {
+    const isChanged = !(changedMs < sinceMs - (isCoarse ? COARSE_MS : TICK_MS));
+    if (path === "") {
+      isRootChanged = isChanged;
+      return !isChanged;
+    }
+    const slash = path.lastIndexOf("/");
+    // Names that changed in the copy's own folder say nothing of the folders in it, whose own times tell whether they were moved.
+    const isBelowChanged = slash === -1 ? isRootChanged && type !== "d" : isFolderChanged(path.slice(0, slash));
+    const isOld = !isBelowChanged && !isChanged;
+    if (type === "d" && !isOld) changed.add(path);
+    return isOld;
+  };
 }
 
 function toEntry({ mode, size, target, type }: ListedEntry, path: string): FoundEntry["entry"] {
