@@ -68,7 +68,7 @@ it("a Pod that sends nothing is given up, and a reader that takes its time is no
   const silent = packVolume(
     connectPod(({ output }) => void output.write("a")),
     "work",
-    20,
+    300,
   );
   expect((await silent.pieces.next()).value).toEqual(Buffer.from("a"));
   await expect(silent.pieces.next()).rejects.toThrow(/sent nothing of a volume/);
@@ -78,10 +78,10 @@ it("a Pod that sends nothing is given up, and a reader that takes its time is no
     output.write("a");
     more = () => void output.write("b");
   });
-  const { pieces, stop } = packVolume(slow, "work", 20);
+  const { pieces, stop } = packVolume(slow, "work", 300);
   expect((await pieces.next()).value).toEqual(Buffer.from("a"));
   more();
-  await sleep(100);
+  await sleep(700);
   expect((await pieces.next()).value).toEqual(Buffer.from("b"));
   stop();
 });
