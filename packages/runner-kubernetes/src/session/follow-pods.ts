@@ -1,5 +1,6 @@
-import type { BudgieError } from "@budgie/core";
+import { BudgieError } from "@budgie/core";
 import { judgePod, type Cluster, type PodState } from "../api/index.ts";
+import type { Wire } from "../wire/index.ts";
 
 /** The Pods of this budgie, as the cluster tells of them. */
 export type FollowedPods = {
@@ -33,8 +34,31 @@ export function followPods(cluster: Pick<Cluster, "watchPods">, selector: string
       followers.set(name, onState);
       const state = refusal ?? states.get(name);
       if (state !== undefined) onState(state);
-      return () => void followers.delete(name);
+      // Another one may follow it by then.
+      return () => void (followers.get(name) === onState && followers.delete(name));
     },
     close: watch.close,
   };
+}
+
+/** Follows a Pod to its end, and ends its wire then. The cluster's word comes first: it knows the reason. */
+export function watchLoss(pods: FollowedPods, name: string, wire: Wire) {
+  let unfollow: () => void = () => undefined;
+  const lost = new Promise<BudgieError>((resolve) => {
+    unfollow = pods.follow(name, (state) => {
+      if (state?.state === "failed") resolve(state.error);
+      else if (state === undefined) resolve(deletedError(name));
+    });
+    void wire.ended.then((reason) => resolve(reason ?? closedError(name)));
+  });
+  void lost.then(() => wire.close());
+  return { lost, unfollow };
+}
+
+function deletedError(name: string): BudgieError {
+  return new BudgieError("AGENT_CRASHED", `The Pod "${name}" was deleted by somebody else. Begin a new session.`);
+}
+
+function closedError(name: string): BudgieError {
+  return new BudgieError("SESSION_UNUSABLE", `The Pod "${name}" was given up. Begin a new session.`);
 }

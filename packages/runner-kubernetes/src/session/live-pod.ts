@@ -1,15 +1,19 @@
 import type { BudgieError } from "@budgie/core";
 import type { Wire } from "../wire/index.ts";
 
-/** A running Pod of a session, and the wire to it. */
-export type LivePod = {
-  readonly name: string;
-  readonly uid: string;
+/** A Pod whose sidecar answers. */
+export type ReachedPod = {
   readonly wire: Wire;
   /** Address of its node; `undefined` if the cluster does not say it */
   readonly nodeAddress: string | undefined;
   /** The Service of the API server as the Pod's programs see it, such as `10.96.0.1:443`, in the Pod's words */
   readonly service: unknown;
+};
+
+/** A running Pod of a session, and the wire to it. */
+export type LivePod = ReachedPod & {
+  readonly name: string;
+  readonly uid: string;
   /** The facts that `hold` told of its kernel */
   readonly kernel: { readonly landlock: number; readonly ports: readonly [first: number, last: number] };
   /** False if the agent's folders are another user's, since kubelet made them: git trusts no repository there */

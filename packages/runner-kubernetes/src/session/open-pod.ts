@@ -9,9 +9,9 @@ import { BRIDGE, POD } from "../requests/index.ts";
 import { openExec, type Wire, type WireStream } from "../wire/index.ts";
 import { askPod } from "./ask-pod.ts";
 import { awaitPod, cancelledError, fullError, type PodWait } from "./await-pod.ts";
-import type { FollowedPods } from "./follow-pods.ts";
+import { watchLoss, type FollowedPods } from "./follow-pods.ts";
 import { keepConnected } from "./keep-connected.ts";
-import type { LivePod } from "./live-pod.ts";
+import type { LivePod, ReachedPod } from "./live-pod.ts";
 
 /** The cluster of a session's Pods, and this budgie there. */
 export type PodPlace = {
@@ -27,6 +27,8 @@ export type PodOpening = {
   readonly shape: Omit<PodShape, "labels" | "mostSeconds" | "name" | "owner" | "user">;
   /** Takes a stream that the Pod opened */
   readonly onStream: (stream: WireStream) => void;
+  /** Hears when the sidecar answers, which may be before the agent's container runs */
+  readonly onReached?: ((pod: ReachedPod) => void) | undefined;
   readonly wait: PodWait;
 };
 
@@ -66,10 +68,19 @@ async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> 
   });
   const created = await create(cluster, { ...manifest, metadata: { ...manifest.metadata, annotations } }, opening.wait);
   const remove = (): Promise<void> => cluster.remove("pods", created);
+  const over = new AbortController();
+  const signals = [over.signal, ...(opening.wait.signal === undefined ? [] : [opening.wait.signal])];
+  const running = awaitPod(place.pods, name, { ...opening.wait, signal: AbortSignal.any(signals) });
+  running.catch(() => undefined);
+  const started = cluster.hearStart(created, POD.sidecar, over.signal);
+  const finish = async (): Promise<void> => {
+    over.abort();
+    await running.catch(() => undefined);
+  };
   try {
-    await awaitPod(place.pods, name, opening.wait);
-    return await connectPod(place, { created, opening, remove });
+    return await connectPod(place, { created, opening, remove, begin: { running, started, finish } });
   } catch (error) {
+    await finish();
     await remove().catch(() => undefined);
     throw error;
   }
@@ -96,58 +107,96 @@ async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Prom
   }
 }
 
-/** A Pod that runs. */
+/** A Pod that runs, or is on its way there. */
 type Running = {
   readonly created: Pick<ClusterObject, "name" | "uid">;
-  readonly opening: Pick<PodOpening, "onStream" | "wait">;
+  readonly opening: Pick<PodOpening, "onReached" | "onStream" | "wait">;
   readonly remove: () => Promise<void>;
+  /** Left out for one that runs */
+  readonly begin?: Begin | undefined;
 };
 
-/** Connects to a Pod that runs. */
-export async function connectPod(
-  { cluster, lease, pods }: PodPlace,
-  { created, opening, remove }: Running,
-): Promise<LivePod> {
+/** The beginning of a Pod. */
+type Begin = {
+  /** Resolves once the cluster says that all its containers run. Rejects with the reason why they will not */
+  readonly running: Promise<void>;
+  /** Resolves to true once the sidecar's container runs, which is said earlier, or to false */
+  readonly started: Promise<boolean>;
+  /** Ends both waits */
+  readonly finish: () => Promise<void>;
+};
+
+const RUNS: Begin = { running: Promise.resolve(), started: Promise.resolve(true), finish: async () => undefined };
+
+/**
+ * Connects to a Pod as soon as its sidecar runs. The cluster may say that a second later, and whatever fails before it does is tried once more
+ * after that.
+ */
+export async function connectPod(place: PodPlace, running: Running): Promise<LivePod> {
+  const { created, opening, remove, begin = RUNS } = running;
   const { name, uid } = created;
-  const { signal = new AbortController().signal } = opening.wait;
-  const wire = await keepConnected(
-    {
-      openBridge: async (over) => openExec({ ...(await cluster.execOptions(name, POD.sidecar, BRIDGE)), signal: over }),
-      onStream: opening.onStream,
-      mayConnect: lease.isFresh,
-    },
-    signal,
-  );
+  const wire = await openWire(place, running);
   try {
-    const hello = await askPod(wire, { purpose: "control", ask: "hello" }, signal);
-    const kernel = parseHello(hello);
-    const areFoldersOwn = hello["areFoldersOwn"] !== false;
-    const nodeAddress = await findNodeAddress(cluster, name);
-    const { lost, unfollow } = watchLoss(pods, name, wire);
+    const reached = await reach(place, running, wire);
+    if (reached.areFoldersOwn) opening.onReached?.(reached);
+    const kernel = parseKernel(await askOnceRunning(begin, () => ask(wire, "kernel", opening)));
+    await begin.finish();
+    const { lost, unfollow } = watchLoss(place.pods, name, wire);
     const end = async (): Promise<void> => {
       unfollow();
       wire.close();
       await remove();
     };
-    return { name, uid, wire, kernel, areFoldersOwn, nodeAddress, service: hello["service"], lost, remove: end };
+    return { ...reached, name, uid, kernel, lost, remove: end };
   } catch (error) {
     wire.close();
     throw error;
   }
 }
 
-/** Follows a Pod to its end, and ends its wire then. The cluster's word comes first: it knows the reason. */
-function watchLoss(pods: FollowedPods, name: string, wire: Wire) {
-  let unfollow: () => void = () => undefined;
-  const lost = new Promise<BudgieError>((resolve) => {
-    unfollow = pods.follow(name, (state) => {
-      if (state?.state === "failed") resolve(state.error);
-      else if (state === undefined) resolve(deletedError(name));
-    });
-    void wire.ended.then((reason) => resolve(reason ?? closedError(name)));
+async function openWire({ cluster, lease }: PodPlace, { begin = RUNS, created, opening }: Running): Promise<Wire> {
+  const { running, started } = begin;
+  const { signal = new AbortController().signal } = opening.wait;
+  const connect = () =>
+    keepConnected(
+      {
+        openBridge: async (over) =>
+          openExec({ ...(await cluster.execOptions(created.name, POD.sidecar, BRIDGE)), signal: over }),
+        onStream: opening.onStream,
+        mayConnect: lease.isFresh,
+      },
+      signal,
+    );
+  await Promise.race([running, started.then((isTold) => (isTold ? undefined : running))]);
+  return askOnceRunning(begin, connect);
+}
+
+/** Asks, and asks again after the cluster has said that all containers run, if the first time was too early. */
+async function askOnceRunning<T>({ running }: Pick<Begin, "running">, ask: () => Promise<T>): Promise<T> {
+  let isRunning = false;
+  const failing = running.then(
+    () => ((isRunning = true), new Promise<never>(() => undefined)),
+    (error: unknown) => Promise.reject(error),
+  );
+  const asking = ask().catch(async (error: unknown) => {
+    if (isRunning) throw error;
+    await running;
+    return ask();
   });
-  void lost.then(() => wire.close());
-  return { lost, unfollow };
+  return Promise.race([asking, failing]);
+}
+
+function ask(wire: Wire, what: "hello" | "kernel", { wait }: Pick<PodOpening, "wait">) {
+  return askPod(wire, { purpose: "control", ask: what }, wait.signal);
+}
+
+/** Asks the sidecar, and the cluster for the address of the node. */
+async function reach({ cluster }: PodPlace, { begin = RUNS, created, opening }: Running, wire: Wire) {
+  const hello = await askOnceRunning(begin, () => ask(wire, "hello", opening));
+  const find = () => findNodeAddress(cluster, created.name);
+  // Kubelet may say it late.
+  const nodeAddress = (await find()) ?? (await begin.running.then(find));
+  return { wire, nodeAddress, service: hello["service"], areFoldersOwn: hello["areFoldersOwn"] !== false };
 }
 
 async function findNodeAddress(cluster: Cluster, name: string): Promise<string | undefined> {
@@ -156,7 +205,7 @@ async function findNodeAddress(cluster: Cluster, name: string): Promise<string |
   return typeof address === "string" && /^[0-9a-f.:]{3,45}$/i.test(address) ? address : undefined;
 }
 
-function parseHello({ landlock, ports }: Readonly<Record<string, unknown>>): LivePod["kernel"] {
+function parseKernel({ landlock, ports }: Readonly<Record<string, unknown>>): LivePod["kernel"] {
   const [first, last] = Array.isArray(ports) ? (ports as readonly unknown[]) : [];
   if (isNumber(landlock) && isNumber(first) && isNumber(last) && first <= last && last < 65_536) {
     return { landlock, ports: [first, last] };
@@ -169,14 +218,6 @@ function parseHello({ landlock, ports }: Readonly<Record<string, unknown>>): Liv
 
 function isNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-function deletedError(name: string): BudgieError {
-  return new BudgieError("AGENT_CRASHED", `The Pod "${name}" was deleted by somebody else. Begin a new session.`);
-}
-
-function closedError(name: string): BudgieError {
-  return new BudgieError("SESSION_UNUSABLE", `The Pod "${name}" was given up. Begin a new session.`);
 }
 
 function foreignError(): BudgieError {
