@@ -178,8 +178,11 @@ async function askOnceRunning<T>({ running }: Pick<Begin, "running">, ask: () =>
     () => ((isRunning = true), new Promise<never>(() => undefined)),
     (error: unknown) => Promise.reject(error),
   );
+  // The promise of one that runs tells so by then.
+  await undefined;
+  const wasRunning = isRunning;
   const asking = ask().catch(async (error: unknown) => {
-    if (isRunning) throw error;
+    if (wasRunning) throw error;
     await running;
     return ask();
   });
