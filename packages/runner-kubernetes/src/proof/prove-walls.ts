@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, formatOption } from "@budgie/core";
 import { PROXY_PORT } from "../requests/index.ts";
 import { judgeWalls, type Breach, type Target, type Wall } from "./judge-walls.ts";
-import { parseProbeReport, type ProbeReport } from "./probe-report.ts";
+import { parseProbeReport, type Outcome, type ProbeReport } from "./probe-report.ts";
 
 /** The Pod to prove, and what is known of its cluster. */
 export type Proving = {
@@ -31,19 +31,20 @@ const MOST_BREACHED: Readonly<Record<Wall, number>> = { policy: 25, "own-node": 
 const PAUSE_MS = 1000;
 
 /**
- * Resolves to the walls that the Pod lacks and the user accepted, once every other has held in a round of attempts, in which the policy alone
- * stops each one twice, from two containers. After a breach it takes two rounds after each other. Rejects with `RUNNER_UNAVAILABLE` if the jail
+ * Resolves to the walls that the Pod lacks and the user accepted, once every other has held in two rounds of attempts after each other. One is
+ * enough if something outside the Pod answered in it, such as its own node: then what did not was stopped, and is not a network that comes late. In
+ * each round, the policy alone has to stop attempts from both containers. Rejects with `RUNNER_UNAVAILABLE` if the jail
  * did not hold in two rounds, or another wall in 25, or if policy and jail are both missing: then nothing confines the agent.
  */
 export async function proveWalls(proving: Proving): Promise<readonly Breach[]> {
   const { accepted, pauseMs = PAUSE_MS, signal } = proving;
   let held = 0;
   for (let breached = 0; ;) {
-    const breaches = await tryRound(proving);
+    const { breaches, isAnswered } = await tryRound(proving);
     const isEnough = !hasNone(breaches) && breaches.every(({ wall }) => accepted.includes(wall));
     held = isEnough ? held + 1 : 0;
     // A wall that was breached before has to show that it stays.
-    if (held === (breached === 0 ? 1 : 2)) return breaches;
+    if (held === (isAnswered && breached === 0 ? 1 : 2)) return breaches;
     if (isEnough) continue;
     breached += 1;
     if (breached >= findMost(breaches, accepted)) throw openError(breaches);
@@ -57,8 +58,16 @@ function findMost(breaches: readonly Breach[], accepted: readonly Wall[]): numbe
   return Math.min(MOST_BREACHED.policy, ...open.map(({ wall }) => MOST_BREACHED[wall]));
 }
 
+type Round = {
+  readonly breaches: readonly Breach[];
+  /** True if something outside the Pod answered */
+  readonly isAnswered: boolean;
+};
+
+const ANSWERS: readonly (Outcome | undefined)[] = ["connected", "refused"];
+
 /** Makes a round of attempts. One process at a time runs in the agent's container, and the sidecar makes its attempts beside them. */
-async function tryRound(proving: Proving): Promise<readonly Breach[]> {
+async function tryRound(proving: Proving): Promise<Round> {
   const { control, targets } = proving;
   const trying = attempt(proving, "beside");
   trying.catch(() => undefined);
@@ -66,7 +75,11 @@ async function tryRound(proving: Proving): Promise<readonly Breach[]> {
   const free = await attempt(proving, "free");
   const beside = await trying;
   const breaches = [free, beside].flatMap((report) => judgeWalls(targets, { jailed, free: report, control }));
-  return breaches.filter(({ text }, index) => breaches.findIndex((one) => one.text === text) === index);
+  return {
+    breaches: breaches.filter(({ text }, index) => breaches.findIndex((one) => one.text === text) === index),
+    // The first attempts count: the network was there before all others.
+    isAnswered: targets.some(({ at }) => ANSWERS.includes(beside.get(at))),
+  };
 }
 
 async function attempt({ probe, signal, targets }: Proving, from: ProbedFrom): Promise<ProbeReport> {

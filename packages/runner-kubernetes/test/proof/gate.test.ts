@@ -60,7 +60,6 @@ describe("the gate", () => {
     expect(await result).toEqual([]);
     const [first, second] = orders;
     expect(first?.argv.slice(3)).toEqual(probed[0]);
-    expect(probed).toHaveLength(1);
     expect(first?.argv).toEqual([
       "/budgie/hold",
       "probe",
@@ -151,16 +150,17 @@ describe("the gate", () => {
     );
   });
 
-  it("has the sidecar try from beside the agent's container, once it answers, and again only after a breach", async () => {
+  it("has the sidecar try from beside the agent's container as soon as it answers, and then in each further round", async () => {
     const { gate, probe, probed, run, result } = prove();
     await result;
+    expect(probed).toHaveLength(2);
     const begun = gate.begin(POD, probe);
     await begun;
-    expect(probed).toHaveLength(2);
+    expect(probed).toHaveLength(3);
 
     expect(await gate.prove(POD, { begun, probe, run })).toEqual([]);
 
-    expect(probed).toHaveLength(2);
+    expect(probed).toHaveLength(4);
     const open = prove({ beside: "connected" });
     await expect(open.result).rejects.toThrow("the network policy did not keep a process from the API server");
     expect(open.probed).toHaveLength(25);

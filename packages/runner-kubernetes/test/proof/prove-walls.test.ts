@@ -40,11 +40,22 @@ function prove(
 }
 
 describe("the walls of a Pod", () => {
-  it("are proven by a round in which the policy alone stopped each attempt from two containers", async () => {
+  it("are proven by two rounds after each other, since a network that is not there yet stops all attempts", async () => {
     const pod = createPod([BOTH]);
 
     expect(await prove(pod)).toEqual([]);
-    expect(pod.rounds()).toBe(1);
+    expect(pod.rounds()).toBe(2);
+  });
+
+  it("are proven by one round in which the sidecar reached the own node, so that the network was there", async () => {
+    const targets = [NODE];
+    const answered = createPod([{ ...BOTH, beside: "connected" }]);
+    expect(await prove(answered, { targets })).toEqual([]);
+    expect(answered.rounds()).toBe(1);
+
+    const late = createPod([{ ...BOTH, free: "connected", beside: "timeout" }]);
+    expect(await prove(late, { targets })).toEqual([]);
+    expect(late.rounds()).toBe(2);
   });
 
   it.each<Partial<Round>>([{ free: "connected" }, { beside: "connected" }])(

@@ -6,8 +6,14 @@ import { openFilledPod } from "../../src/turn/open-filled-pod.ts";
 import { startFakePods } from "../helpers/open-fake-pod.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
+/** Prints what `hold probe` does of these outcomes. The own node is not for the policy to keep. */
 const say = (words: readonly string[], outcome: string): string =>
-  words.map((word) => `${word} ${word === "tcp:127.0.0.1:3128" ? "connected" : outcome}\n`).join("");
+  words
+    .map((word) => {
+      const isReached = word === "tcp:127.0.0.1:3128" || (outcome !== "denied" && word.startsWith("tcp:10.1.0.2:"));
+      return `${word} ${isReached ? "connected" : outcome}\n`;
+    })
+    .join("");
 
 /** Opens a Pod whose sidecar's attempts come to this, and lists what was done with it. */
 async function open(beside: string) {
