@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { BudgieError, createSessionId } from "@budgie/core";
 import { openPod, type PodOpening, type PodPlace } from "../../src/session/open-pod.ts";
-import { startFakePods } from "../helpers/open-fake-pod.ts";
+import { startFakePods } from "../start-fake-pods.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
 const open = (place: PodPlace, rest: Partial<PodOpening> = {}) =>

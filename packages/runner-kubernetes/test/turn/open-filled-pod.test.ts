@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { createGate } from "../../src/proof/index.ts";
 import { openFilledPod } from "../../src/turn/open-filled-pod.ts";
-import { startFakePods } from "../helpers/open-fake-pod.ts";
+import { startFakePods } from "../start-fake-pods.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
 /** Prints what `hold probe` does of these outcomes. The own node is not for the policy to keep. */

@@ -1,8 +1,8 @@
-import type { ClusterObject } from "../../src/api/index.ts";
-import type { PodState } from "../../src/api/judge-pod.ts";
-import type { PodPlace } from "../../src/session/open-pod.ts";
-import { createWire, type WireStream } from "../../src/wire/index.ts";
-import { startFakeCluster, toPodEnd } from "./fake-cluster.ts";
+import type { ClusterObject } from "../src/api/index.ts";
+import type { PodState } from "../src/api/judge-pod.ts";
+import type { PodPlace } from "../src/session/open-pod.ts";
+import { createWire, type WireStream } from "../src/wire/index.ts";
+import { startFakeCluster, toPodEnd } from "./helpers/fake-cluster.ts";
 
 /** A cluster whose Pods say what a test wants. */
 export type FakePods = AsyncDisposable & {
