@@ -1,4 +1,4 @@
-// Measures turns in Pods on a real node beside "kubectl run", and bytes through the connection to a Pod. Needs `scripts/test-cluster build` and
+// Measures turns in Pods on a real node beside "kubectl run", and bytes through the connection to a Pod, also after a cut. Needs `scripts/test-cluster build` and
 // `scripts/kubernetes-image`, and root.
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -9,7 +9,9 @@ import { buffer } from "node:stream/consumers";
 import { createOwner, createSessionId } from "../../packages/core/dist/index.js";
 import { createKubernetesRunner } from "../../packages/runner-kubernetes/dist/index.js";
 import { startCluster } from "../../packages/testkit/dist/cluster/start-cluster.js";
+import { measureCuts, measurePrinting, openClusterProxy } from "./lib/cluster-wire.mjs";
 import { interleave, median } from "./lib/interleave.mjs";
+import { parseStatus } from "./lib/read-memory.mjs";
 import { findOver, toFigure, toRows } from "./lib/table.mjs";
 
 const NAME = "bench";
@@ -38,18 +40,28 @@ export async function measureCluster(rounds) {
   const server = await startCluster(NAME, images);
   const stateDir = await mkdtemp(join(tmpdir(), "budgie-bench-"));
   const owner = createOwner({ stateDir });
-  let runner;
+  const { kubeconfig, proxy } = await openClusterProxy(server.kubeconfig);
+  const runners = [];
   try {
     await server.kubectl(["create", "namespace", NAME]);
     await server.kubectl(["-n", NAME, "create", "-f", "-"], JSON.stringify(POLICY));
     for (const namespace of [NAME, "default"])
       await server.kubectl(["-n", namespace, "wait", "--for=create", "sa/default", "--timeout=100s"]);
     const limits = { cpus: 0.1, memoryBytes: 2 ** 28, diskBytes: 2 ** 27 };
-    const where = { kubeconfig: server.kubeconfig, namespace: NAME, image: images[0], sidecarImage: images[1] };
-    runner = await createKubernetesRunner({ ...where, owner, stateDir, limits, ahead: 1 });
-    return await measure(server, { runner, directory: stateDir }, rounds);
+    const where = { namespace: NAME, image: images[0], sidecarImage: images[1] };
+    const open = async (access) => {
+      const runner = await createKubernetesRunner({ ...where, ...access, owner, stateDir, limits });
+      runners.push(runner);
+      return runner;
+    };
+    const place = { directory: stateDir, runner: await open({ kubeconfig: server.kubeconfig, ahead: 1 }) };
+    const turns = await measure(server, place, rounds);
+    // After the turns, which would share the node with its Pod.
+    const cuts = await measureCut({ directory: stateDir, runner: await open({ kubeconfig }) }, proxy, rounds);
+    return { rows: [...turns.rows, ...cuts.rows], over: [...turns.over, ...cuts.over] };
   } finally {
-    await runner?.close();
+    for (const runner of runners) await runner.close();
+    proxy.close();
     await owner.release();
     await server[Symbol.asyncDispose]();
     await rm(stateDir, { recursive: true, force: true });
@@ -72,15 +84,12 @@ async function measure(server, { directory, runner }, rounds) {
     ]);
   const eight = (run) => Promise.all(Array.from({ length: 8 }, run));
   const turn = async (session) => {
-    const command = { argv: ["true"], env: {}, projections: [] };
-    const access = { workspace: "copy", egress: { mode: "none", hosts: [] }, limits: {} };
-    const child = await session.start(command, { directory, access, input: "" });
+    const child = await start(session, directory, ["true"]);
     for (const stream of [child.stdout, child.stderr]) stream.resume();
     await child.exit;
   };
-  const first = async (id = createSessionId()) => {
-    const session = await runner.openSession(id);
-    await session.copy().fill((async function* () {})());
+  const first = async (id) => {
+    const session = await openFilled(runner, id);
     await turn(session);
     return session;
   };
@@ -116,8 +125,37 @@ async function measure(server, { directory, runner }, rounds) {
   const rows = toRows(times, (title) =>
     title.startsWith("8 first") ? EIGHT : title.includes("turn") ? KUBECTL : undefined,
   );
+  const printing = await measurePrinting({
+    start: (argv) => start(held, directory, argv),
+    readSidecar: () => readSidecar(server, held.id),
+  });
   const bytes = await measureBytes(held, rounds);
-  return { rows: [...rows, ...bytes], over: findOver(rows, LIMITS) };
+  return { rows: [...rows, ...printing.rows, ...bytes], over: [...findOver(rows, LIMITS), ...printing.over] };
+}
+
+async function measureCut({ directory, runner }, proxy, rounds) {
+  const session = await openFilled(runner);
+  return measureCuts({ proxy, start: (argv) => start(session, directory, argv) }, rounds);
+}
+
+/** Opens a session with an empty copy, and with its Pod. */
+async function openFilled(runner, id = createSessionId()) {
+  const session = await runner.openSession(id);
+  await session.copy().fill((async function* () {})());
+  return session;
+}
+
+function start(session, directory, argv) {
+  const access = { workspace: "copy", egress: { mode: "none", hosts: [] }, limits: {} };
+  return session.start({ argv, env: {}, projections: [] }, { directory, access, input: "" });
+}
+
+/** Returns the memory of the program in a session's sidecar. */
+async function readSidecar(server, session) {
+  const list = ["get", "pods", "-l", `dev.budgie.session=${session}`, "-o", "jsonpath={.items[0].metadata.name}"];
+  const { stdout: pod } = await server.kubectl(["-n", NAME, ...list]);
+  const read = ["exec", pod, "-c", "budgie", "--", "cat", "/proc/1/status"];
+  return parseStatus((await server.kubectl(["-n", NAME, ...read])).stdout);
 }
 
 /** Measures a fill and a read of a copy with one file. */

@@ -1,6 +1,7 @@
 /*
- * hold bridge SOCKET: carries stdin to the socket and the socket to stdout. It ends once one of them has ended and what
- * was read has been written. It never closes stdout before: an exec whose stdout is closed gets no more stdin.
+ * hold bridge SOCKET [SECONDS]: carries stdin to the socket and the socket to stdout. It ends once one of them has ended
+ * and what was read has been written. It never closes stdout before: an exec whose stdout is closed gets no more stdin.
+ * It waits so many seconds for somebody who listens at the socket, since a container runs before its program does.
  */
 
 struct way {
@@ -24,12 +25,16 @@ static int carry(struct way *way, int from, int to) {
   return put > 0 || put == -EAGAIN || put == -EINTR;
 }
 
-__attribute__((noreturn)) static void bridge(const char *path) {
+__attribute__((noreturn)) static void bridge(const char *path, const char *seconds) {
   static struct way in, out;
   static const unsigned long pipe = 1UL << (SIGPIPE - 1);
   CALL4(rt_sigprocmask, SIG_BLOCK, &pipe, 0, sizeof pipe);
-  int file = connect_socket(path);
-  if (file < 0) die("hold: cannot connect to the socket\n");
+  long deadline = now_ms() + (long)read_digits(&seconds) * 1000;
+  int file;
+  while ((file = connect_socket(path)) < 0) {
+    if (now_ms() >= deadline) die("hold: cannot connect to the socket\n");
+    pause_ms(PAUSE_MS);
+  }
   for (int standard = 0; standard < 2; standard++)
     CALL3(fcntl, standard, F_SETFL, CALL3(fcntl, standard, F_GETFL, 0) | O_NONBLOCK);
   for (;;) {

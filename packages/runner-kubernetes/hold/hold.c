@@ -1,8 +1,8 @@
 /*
  * hold [SOCKET]: process 1 of an agent's container. It connects to SOCKET (/budgie/hold.sock), and starts one process
  * after another as the sidecar orders, with the messages of docs/adr/0040. After each, it kills what is left.
- * hold bridge SOCKET: carries bytes between its stdin and stdout and a unix socket, as bridge.c says.
- * hold probe WORD...: tells what the network and the jail let it reach, as probe.c says.
+ * hold bridge SOCKET [SECONDS]: carries bytes between its stdin and stdout and a unix socket, as bridge.c says.
+ * hold probe [wait:MS] WORD...: tells what the network and the jail let it reach, as probe.c says.
  * hold scan ADDRESS FIRST LAST: tells the ports of a machine to which it can connect, as scan.c says.
  * hold terminal COLUMNS ROWS PROGRAM...: runs a program on a terminal, as terminal.c says.
  *
@@ -68,17 +68,6 @@ static struct {
   uint32_t kills;
   long deadline;
 } process;
-
-static long now_ms(void) {
-  struct timespec time;
-  CALL3(clock_gettime, CLOCK_MONOTONIC, &time, 0);
-  return time.tv_sec * 1000 + time.tv_nsec / 1000000;
-}
-
-static void pause_ms(long ms) {
-  struct timespec time = {ms / 1000, ms % 1000 * 1000000};
-  CALL3(nanosleep, &time, 0, 0);
-}
 
 /* Returns whether no process is left that this one started, or that one of them did. */
 static int reap(void) {
@@ -342,12 +331,13 @@ __attribute__((noreturn, used)) void begin(long *stack) {
   long count = stack[0];
   const char *const *arguments = (const char *const *)(stack + 1);
   container_environment = arguments + count + 1;
-  if (count == 3 && is_same(arguments[1], "bridge")) bridge(arguments[2]);
+  if ((count == 3 || count == 4) && is_same(arguments[1], "bridge")) bridge(arguments[2], count == 4 ? arguments[3] : "0");
   if (count > 2 && is_same(arguments[1], "probe")) probe(count - 2, arguments + 2);
   if (count == 5 && is_same(arguments[1], "scan")) scan(arguments + 2);
   if (count > 4 && is_same(arguments[1], "terminal")) terminal(arguments[2], arguments[3], arguments + 4);
   if (count > 2)
-    die("usage: hold [SOCKET] | bridge SOCKET | probe WORD... | scan ADDRESS FIRST LAST | terminal COLUMNS ROWS PROGRAM...\n");
+    die("usage: hold [SOCKET] | bridge SOCKET [SECONDS] | probe [wait:MS] WORD... | scan ADDRESS FIRST LAST | "
+        "terminal COLUMNS ROWS PROGRAM...\n");
   /* Elsewhere it would kill processes of others. */
   if (CALL3(getpid, 0, 0, 0) != 1) die("hold: it must be process 1 of a container\n");
   const char *path = count > 1 ? arguments[1] : "/budgie/hold.sock";

@@ -1,8 +1,8 @@
 /*
- * hold probe WORD...: a word is tcp:ADDRESS:PORT or udp:ADDRESS:PORT, an address of IPv6 in brackets, or `end` for the
- * container's termination file. It tries all at once for half a second, and prints a line for each: the word, and
- * connected (for UDP: it answered), refused (by the address itself), denied (by the jail), unreachable (also: refused on
- * the way there) or timeout; writable, denied or missing.
+ * hold probe [wait:MS] WORD...: a word is tcp:ADDRESS:PORT or udp:ADDRESS:PORT, an address of IPv6 in brackets, or `end`
+ * for the container's termination file. It tries all at once for half a second, or as many milliseconds as it is told, at
+ * most that. It prints a line for each: the word, and connected (for UDP: it answered), refused (by the address itself),
+ * denied (by the jail), unreachable (also: refused on the way there) or timeout; writable, denied or missing.
  */
 
 enum { MOST_PROBES = 64, PROBE_MS = 500 };
@@ -149,7 +149,14 @@ static const char *try_end(void) {
 __attribute__((noreturn)) static void probe(int count, const char *const *words) {
   struct pollfd waits[MOST_PROBES];
   const char *results[MOST_PROBES];
-  struct timespec limit = {.tv_nsec = PROBE_MS * 1000000L};
+  uint32_t wait = PROBE_MS;
+  if (starts_with(words[0], "wait:")) {
+    const char *asked = words[0] + 5;
+    wait = read_digits(&asked);
+    if (wait < 1 || wait > PROBE_MS || *asked != 0) die("hold: not a time to wait\n");
+    words++, count--;
+  }
+  struct timespec limit = {.tv_nsec = wait * 1000000L};
   int left = 0;
   if (count > MOST_PROBES) die("hold: too many probes\n");
   for (int i = 0; i < count; i++) {

@@ -59,3 +59,14 @@ static int connect_socket(const char *path) {
   close_file(file);
   return failed;
 }
+
+static long now_ms(void) {
+  struct timespec time;
+  CALL3(clock_gettime, CLOCK_MONOTONIC, &time, 0);
+  return time.tv_sec * 1000 + time.tv_nsec / 1000000;
+}
+
+static void pause_ms(long ms) {
+  struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+  CALL3(nanosleep, &time, 0, 0);
+}

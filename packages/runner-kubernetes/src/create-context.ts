@@ -7,8 +7,8 @@ import { createKeptSessions } from "./keeping/create-kept-sessions.ts";
 import { holdLease, type HeldLease } from "./lease/index.ts";
 import { chooseClusterLimits } from "./pod/index.ts";
 import { createGate } from "./proof/index.ts";
-import { followPods, type FollowedPods } from "./session/follow-pods.ts";
-import type { PodPlace } from "./session/open-pod.ts";
+import { followPods, type FollowedPods } from "./pods/follow-pods.ts";
+import type { PodPlace } from "./session/live-pod.ts";
 import type { ClusterContext } from "./turn/cluster-context.ts";
 import type { KubernetesRunnerOptions } from "./turn/kubernetes-runner-options.ts";
 

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import { buffer } from "node:stream/consumers";
+import { buffer, json } from "node:stream/consumers";
 import type { ProcessOrder } from "../src/requests/process-order.ts";
 import { createWire, type Wire, type WireStream } from "../src/wire/index.ts";
 
@@ -17,14 +17,11 @@ export type FakePod = {
 /** Answers a request in place of the Pod. Returns false to leave it to that. */
 export type Answer = (word: string, stream: WireStream, pod: FakePod) => boolean;
 
-const HELLO = {
-  ok: true,
-  landlock: 5,
-  ports: [32_768, 60_999],
-  service: "10.96.0.1:443",
-  areFoldersOwn: true,
+const VALUES: Readonly<Record<string, object>> = {
+  hello: { service: "10.96.0.1:443", areFoldersOwn: true },
+  kernel: { landlock: 5, ports: [32_768, 60_999] },
+  fill: { fillId: null },
 };
-const VALUES: Readonly<Record<string, object>> = { hello: HELLO, fill: { ok: true, fillId: null } };
 
 /** Creates a Pod that does at once whatever it is asked, and has walls that hold. */
 export function createFakePod(name: string, answer: Answer = () => false): FakePod {
@@ -49,6 +46,7 @@ export function createFakePod(name: string, answer: Answer = () => false): FakeP
     if (word === "turn") await startTurn(stream);
     if (answer(word, stream, pod)) return;
     if (word === "turn") return endTurn(stream);
+    if (word === "control probe") return endProbe(stream);
     stream.input.resume();
     stream.input.once("end", () => stream.end({ ok: true, ...VALUES[String(ask)] }));
   }
@@ -69,9 +67,19 @@ export function createFakePod(name: string, answer: Answer = () => false): FakeP
   return pod;
 }
 
+async function endProbe({ end, input, output }: WireStream): Promise<void> {
+  output.write(attempt((await json(input)) as readonly string[], "timeout"));
+  end({ ok: true });
+}
+
 function print({ argv: [program, what, ...words], ports }: ProcessOrder): string {
   if (!program.endsWith("/hold")) return `${[program, what, ...words].join(" ")}\n`;
   if (what === "scan") return `scanned ${words.slice(1).join(" ")}\n`;
-  const blocked = ports === undefined ? "timeout" : "denied";
-  return words.map((word) => `${word} ${word.includes("127.0.0.1:3128") ? "connected" : blocked}\n`).join("");
+  return attempt(words, ports === undefined ? "timeout" : "denied");
+}
+
+/** Returns the words of a probe whose attempts come to nothing, but for those at the proxy. */
+function attempt(words: readonly string[], blocked: string): string {
+  const tried = words.filter((word) => !word.startsWith("wait:"));
+  return tried.map((word) => `${word} ${word.includes("127.0.0.1:3128") ? "connected" : blocked}\n`).join("");
 }

@@ -94,7 +94,7 @@ it("a program that only prints gets no file and no secret, in a Pod whose walls 
   const { pods, runner } = await begin();
   expect(await runner.print(["agent", "--help"])).toBe("agent --help\n");
   const [pod] = pods.made;
-  expect(pod?.asked).toEqual(["control hello", "turn"]);
+  expect(pod?.asked).toEqual(["control hello", "control kernel", "turn"]);
   expect(pod?.orders).toMatchObject([{ argv: ["agent", "--help"], ports: [3128] }]);
   const values = Object.values(pod?.orders[0]?.env ?? {}).join(" ");
   expect(values).not.toMatch(/127\.0\.0\.1|proxy|ca\.pem/i);

@@ -2,7 +2,11 @@ import { readFile } from "node:fs/promises";
 
 /** Returns the resident megabytes of a process, now (`VmRSS`) and at most (`VmHWM`). */
 export async function readStatus(pid) {
-  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return parseStatus(await readFile(`/proc/${pid}/status`, "utf8"));
+}
+
+/** Returns the resident megabytes of the process whose status the kernel wrote so. */
+export function parseStatus(status) {
   const read = (name) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)[1]) / 1024;
   return { VmRSS: read("VmRSS"), VmHWM: read("VmHWM") };
 }

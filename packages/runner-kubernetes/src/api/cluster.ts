@@ -23,6 +23,11 @@ export type Cluster = {
   readonly remove: (kind: Kind, object: Pick<ClusterObject, "name" | "uid">, limits?: Limits) => Promise<void>;
   /** Tells all Pods with these labels, and each change, until it is closed. It outlives restarts of the API server */
   readonly watchPods: (selector: string, onChange: (change: PodChange) => void) => PodWatch;
+  /**
+   * Resolves to true once kubelet says that it started a container of a Pod, or to false if the cluster does not tell that. Never rejects, and
+   * may take as long as the signal allows
+   */
+  readonly hearStart: (pod: Pick<ClusterObject, "uid">, container: string, signal: AbortSignal) => Promise<boolean>;
   /** Returns the way to an exec, with the credentials of now */
   readonly execOptions: (pod: string, container: string, command: readonly string[]) => Promise<ExecOptions>;
 };

@@ -1,6 +1,7 @@
 import type { Clock } from "../wire/index.ts";
 import type { Answer, Cluster, Limits, ListedKind } from "./cluster.ts";
 import { checkAnswer, judgeAnswer, unreadableError, type Asked } from "./judge-answer.ts";
+import { hearStart } from "./hear-start.ts";
 import { listObjects } from "./list-objects.ts";
 import { loadAccess, type Access, type ClusterOptions as AccessOptions } from "./load-access.ts";
 import { fieldsOf, parseBody, quote, textOf } from "./parse-object.ts";
@@ -70,6 +71,10 @@ export async function connectCluster({ clock, ...options }: ClusterOptions): Pro
       const list = (signal: AbortSignal) =>
         listObjects(access, { path, selector, asked: toAsked("list", "pods") }, { signal });
       return watchPods({ access, path, selector, asked, list, onChange, ...(clock === undefined ? {} : { clock }) });
+    },
+    hearStart: (pod, container, signal) => {
+      const path = `${GROUPS.pods}/namespaces/${encodeURIComponent(namespace)}/events`;
+      return hearStart({ access, path, pod, container, signal });
     },
     execOptions: async (pod, container, command) => {
       const login = await access.login();

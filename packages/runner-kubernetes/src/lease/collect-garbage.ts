@@ -8,7 +8,8 @@ import {
   type Owner,
 } from "@budgie/core";
 import type { OwnerRecord, OwnerState } from "@budgie/core/owners";
-import { judgePod, toDate, type Cluster, type ClusterObject, type Kind } from "../api/index.ts";
+import { toDate, type Cluster, type ClusterObject, type Kind } from "../api/index.ts";
+import { judgePod } from "../pods/judge-pod.ts";
 import { createLeaseJudge, type LeaseJudge } from "./create-lease-judge.ts";
 import { ABANDONED_MS } from "./hold-lease.ts";
 import { OURS, parseMetadata } from "./to-metadata.ts";

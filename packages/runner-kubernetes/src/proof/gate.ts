@@ -1,29 +1,55 @@
 import { SANDBOX } from "@budgie/sandbox/profile";
 import type { Cluster } from "../api/index.ts";
 import { POD, PROXY_PORT, type ProcessOrder } from "../requests/index.ts";
-import type { LivePod } from "../session/live-pod.ts";
+import type { LivePod, ReachedPod } from "../session/live-pod.ts";
 import { connectFromHere } from "./connect-from-here.ts";
 import type { Breach, Target, Wall } from "./judge-walls.ts";
 import { findAddresses, listTargets, parseHostPort, toWord, type HostPort } from "./list-targets.ts";
 import type { ProbeReport } from "./probe-report.ts";
-import { openError, proveWalls } from "./prove-walls.ts";
+import { listWords, openError, proveWalls, type ProbedFrom } from "./prove-walls.ts";
 import { parseScanReport } from "./scan-report.ts";
 
 /** The proof that the walls around a Pod's network hold, before an agent is started in it. */
 export type Gate = {
+  /** Begins the proof of a Pod whose sidecar answers, while its agent's container starts. Its failures are those of `prove`; the result never rejects unheard */
+  readonly begin: (pod: BegunPod, probe: ProbeBeside) => Promise<BegunProof>;
   /**
-   * Resolves to the walls that the Pod lacks and the user accepted. Rejects with `RUNNER_UNAVAILABLE` if another did not hold. `run` runs a
-   * process as an agent is run, and resolves to what it prints. Between two processes it ends with `CANCELLED` once the signal aborts.
+   * Resolves to the walls that the Pod lacks and the user accepted. Rejects with `RUNNER_UNAVAILABLE` if another did not hold. Between two
+   * processes it ends with `CANCELLED` once the signal aborts.
    */
-  readonly prove: (pod: ProvenPod, run: RunInPod, signal?: AbortSignal) => Promise<readonly Breach[]>;
+  readonly prove: (pod: ProvenPod, means: ProofMeans, signal?: AbortSignal) => Promise<readonly Breach[]>;
 };
 
+/** The Pod whose proof begins. */
+export type BegunPod = Pick<ReachedPod, "nodeAddress" | "service">;
+
 /** The Pod to prove. */
-export type ProvenPod = Pick<LivePod, "kernel" | "nodeAddress" | "service">;
+export type ProvenPod = BegunPod & Pick<LivePod, "kernel">;
+
+/** A proof that has begun. */
+export type BegunProof = {
+  readonly targets: readonly Target[];
+  /** Attempts of budgie itself */
+  readonly control: ProbeReport;
+  /** Takes the report of the first attempts of the sidecar, and of later ones after it */
+  readonly takeReport: () => Promise<string>;
+};
+
+/** The means of a proof. */
+export type ProofMeans = {
+  /** Runs a process as an agent is run, and resolves to what it prints */
+  readonly run: RunInPod;
+  readonly probe: ProbeBeside;
+  /** The proof, if it has begun */
+  readonly begun?: Promise<BegunProof> | undefined;
+};
 
 type RunScan = (argv: ProcessOrder["argv"]) => Promise<string>;
 
 type RunInPod = (order: ProcessOrder) => Promise<string>;
+
+/** Runs `hold probe` in the sidecar's container. */
+type ProbeBeside = (words: readonly string[]) => Promise<string>;
 
 export type GateOptions = {
   /** Walls that the user does without */
@@ -41,6 +67,11 @@ const FIRST_ABI_OF_PORTS = 4;
 /** The time for which a scan of a node holds. It takes longer than all else of the proof */
 const SCAN_MS = 10 * 60_000;
 const ALL_PORTS = [1, 65_535] as const;
+/**
+ * The time for which attempts of the agent's container wait for an answer. Those of the sidecar's have waited for half a second by then, also
+ * for one from far away.
+ */
+const WAIT = "wait:200";
 const LIMITS = { pids: 512, diskBytes: Number.MAX_SAFE_INTEGER };
 
 /** Creates the gate of a runner's Pods. */
@@ -48,13 +79,13 @@ export function createGate({ server }: Pick<Cluster, "server">, options: GateOpt
   const { accepted, pauseMs, ports, reach = connectFromHere } = options;
   const reached = new Set<string>();
   const scans = new Map<string, { readonly at: number; readonly found: Promise<readonly Breach[]> }>();
-  const toOrder = (argv: ProcessOrder["argv"], jail: "jailed" | "free"): ProcessOrder => ({
+  const toOrder = (argv: ProcessOrder["argv"], from: Exclude<ProbedFrom, "beside">): ProcessOrder => ({
     argv,
     env: {},
     unset: ["*"],
     directory: SANDBOX.home,
     // The same as an agent's, or what is proven would be another jail.
-    ports: jail === "jailed" ? [PROXY_PORT, ...ports] : undefined,
+    ports: from === "jailed" ? [PROXY_PORT, ...ports] : undefined,
     isReadOnly: false,
     limits: LIMITS,
   });
@@ -84,20 +115,36 @@ export function createGate({ server }: Pick<Cluster, "server">, options: GateOpt
     return found;
   }
 
-  async function prove(pod: ProvenPod, run: RunInPod, signal?: AbortSignal): Promise<readonly Breach[]> {
+  function begin(pod: BegunPod, probe: ProbeBeside): Promise<BegunProof> {
+    const begun = beginOnce(pod, probe);
+    begun.catch(() => undefined);
+    return begun;
+  }
+
+  async function beginOnce({ nodeAddress, service }: BegunPod, probe: ProbeBeside): Promise<BegunProof> {
+    const api = await findAddresses(server);
+    const targets = listTargets({ api, service: parseHostPort(service), node: nodeAddress });
+    let first: Promise<string> | undefined = probe(listWords(targets));
+    first.catch(() => undefined);
+    const takeReport = (): Promise<string> => {
+      const report = first ?? probe(listWords(targets));
+      first = undefined;
+      return report;
+    };
+    return { targets, control: await probeFromHere(api), takeReport };
+  }
+
+  async function prove(pod: ProvenPod, { begun, probe, run }: ProofMeans, signal?: AbortSignal) {
     const lacks = [...findKernelLack(pod), ...findAddressLack(pod)];
     refuse(lacks, accepted);
-    const service = parseHostPort(pod.service);
-    const api = await findAddresses(server);
-    const control = await probeFromHere(api);
-    const targets = listTargets({ api, service, node: pod.nodeAddress });
+    const { control, takeReport, targets } = await (begun ?? begin(pod, probe));
     const breaches = await proveWalls({
       targets: targets.map((target) => ({ ...target, isOpenPort: isOpenPort(target, pod, ports) })),
       accepted,
       control,
       pauseMs,
       signal,
-      probe: (words, jail) => run(toOrder([HOLD, "probe", ...words], jail)),
+      probe: (words, from) => (from === "beside" ? takeReport() : run(toOrder([HOLD, "probe", WAIT, ...words], from))),
     });
     const listening = await scanNode(pod, (argv) => run(toOrder(argv, "jailed")));
     refuse(listening, accepted);
@@ -106,7 +153,7 @@ export function createGate({ server }: Pick<Cluster, "server">, options: GateOpt
     return [...lacks, ...breaches.filter((breach) => !isKnown(breach)), ...listening];
   }
 
-  return { prove };
+  return { begin, prove };
 }
 
 /** Tells if the jail lets processes connect to the port of a target, at whatever address. */

@@ -2,13 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, formatOption } from "@budgie/core";
 import { PROXY_PORT } from "../requests/index.ts";
 import { judgeWalls, type Breach, type Target, type Wall } from "./judge-walls.ts";
-import { parseProbeReport, type ProbeReport } from "./probe-report.ts";
+import { parseProbeReport, type Outcome, type ProbeReport } from "./probe-report.ts";
 
 /** The Pod to prove, and what is known of its cluster. */
 export type Proving = {
   readonly targets: readonly Target[];
-  /** Runs `hold probe` with targets, as a process of `hold`, and resolves to what it prints. Rejects after a limit of its own */
-  readonly probe: (targets: readonly string[], jail: "jailed" | "free") => Promise<string>;
+  /** Runs `hold probe` with targets, and resolves to what it prints. Rejects after a limit of its own */
+  readonly probe: (targets: readonly string[], from: ProbedFrom) => Promise<string>;
   /** Attempts from a place that the policy leaves alone; default none */
   readonly control?: ProbeReport | undefined;
   /** Walls that the user does without */
@@ -18,29 +18,33 @@ export type Proving = {
   readonly signal?: AbortSignal | undefined;
 };
 
+/**
+ * A place of attempts: an agent's process in its jail; the same without the jail's network part; or the sidecar's container, in the same network,
+ * where they may begin before the agent's container runs.
+ */
+export type ProbedFrom = "jailed" | "free" | "beside";
+
 /** The address to which the jail lets a process connect: if that fails, the probe itself does not work. */
 const OWN = `tcp:127.0.0.1:${PROXY_PORT}`;
-const ENOUGH_ROUNDS = 2;
 // Some clusters enforce a policy only 20 s after a Pod's start. A jail is there from the first instruction.
 const MOST_BREACHED: Readonly<Record<Wall, number>> = { policy: 25, "own-node": 25, jail: 2 };
 const PAUSE_MS = 1000;
 
 /**
- * Resolves to the walls that the Pod lacks and the user accepted, once every other has held in two rounds of attempts after each other. Rejects
- * with `RUNNER_UNAVAILABLE` if the jail did not in two rounds, or another in 25, or if policy and jail are both missing: then nothing confines
- * the agent.
+ * Resolves to the walls that the Pod lacks and the user accepted, once every other has held in two rounds of attempts after each other. One is
+ * enough if something outside the Pod answered in it, such as its own node: then what did not was stopped, and is not a network that comes late. In
+ * each round, the policy alone has to stop attempts from both containers. Rejects with `RUNNER_UNAVAILABLE` if the jail
+ * did not hold in two rounds, or another wall in 25, or if policy and jail are both missing: then nothing confines the agent.
  */
 export async function proveWalls(proving: Proving): Promise<readonly Breach[]> {
-  const { accepted, pauseMs = PAUSE_MS, signal, targets } = proving;
+  const { accepted, pauseMs = PAUSE_MS, signal } = proving;
   let held = 0;
   for (let breached = 0; ;) {
-    // One process at a time runs in a Pod.
-    const jailed = await attempt(proving, "jailed");
-    const free = await attempt(proving, "free");
-    const breaches = judgeWalls(targets, { jailed, free, control: proving.control });
+    const { breaches, isAnswered } = await tryRound(proving);
     const isEnough = !hasNone(breaches) && breaches.every(({ wall }) => accepted.includes(wall));
     held = isEnough ? held + 1 : 0;
-    if (held === ENOUGH_ROUNDS) return breaches;
+    // A wall that was breached before has to show that it stays.
+    if (held === (isAnswered && breached === 0 ? 1 : 2)) return breaches;
     if (isEnough) continue;
     breached += 1;
     if (breached >= findMost(breaches, accepted)) throw openError(breaches);
@@ -54,13 +58,42 @@ function findMost(breaches: readonly Breach[], accepted: readonly Wall[]): numbe
   return Math.min(MOST_BREACHED.policy, ...open.map(({ wall }) => MOST_BREACHED[wall]));
 }
 
-async function attempt({ probe, signal, targets }: Proving, jail: "jailed" | "free"): Promise<ProbeReport> {
+type Round = {
+  readonly breaches: readonly Breach[];
+  /** True if something outside the Pod answered */
+  readonly isAnswered: boolean;
+};
+
+const ANSWERS: readonly (Outcome | undefined)[] = ["connected", "refused"];
+
+/** Makes a round of attempts. One process at a time runs in the agent's container, and the sidecar makes its attempts beside them. */
+async function tryRound(proving: Proving): Promise<Round> {
+  const { control, targets } = proving;
+  const trying = attempt(proving, "beside");
+  trying.catch(() => undefined);
+  const jailed = await attempt(proving, "jailed");
+  const free = await attempt(proving, "free");
+  const beside = await trying;
+  const breaches = [free, beside].flatMap((report) => judgeWalls(targets, { jailed, free: report, control }));
+  return {
+    breaches: breaches.filter(({ text }, index) => breaches.findIndex((one) => one.text === text) === index),
+    // The first attempts count: the network was there before all others.
+    isAnswered: targets.some(({ at }) => ANSWERS.includes(beside.get(at))),
+  };
+}
+
+async function attempt({ probe, signal, targets }: Proving, from: ProbedFrom): Promise<ProbeReport> {
   if (signal?.aborted === true) throw cancelledError();
-  const asked = [OWN, ...targets.map(({ at }) => at)];
-  const report = parseProbeReport(await probe(asked, jail), asked);
+  const asked = listWords(targets);
+  const report = parseProbeReport(await probe(asked, from), asked);
   const own = report.get(OWN);
   if (own !== "connected") throw deafError(own);
   return report;
+}
+
+/** Lists the words of a probe. */
+export function listWords(targets: readonly Target[]): readonly string[] {
+  return [OWN, ...targets.map(({ at }) => at)];
 }
 
 function cancelledError(): BudgieError {

@@ -22,8 +22,8 @@ export const PROXY_PORT = 3128;
 /** The sidecar's socket for bridges. */
 export const WIRE_SOCKET = `${POD.private}/wire`;
 
-/** The command of a bridge, which passes its stdin and stdout to the sidecar's socket. */
-export const BRIDGE = ["/opt/budgie/hold", "bridge", WIRE_SOCKET] as const;
+/** The command of a bridge, which passes its stdin and stdout to the sidecar's socket, once the sidecar has made that. */
+export const BRIDGE = ["/opt/budgie/hold", "bridge", WIRE_SOCKET, "20"] as const;
 
 /** The user's certificates, which agents can read and not change. */
 export const TRUST = { pem: `${POD.programs}/ca.pem`, java: `${POD.programs}/ca.p12` } as const;

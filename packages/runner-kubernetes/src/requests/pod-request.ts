@@ -5,7 +5,9 @@
  * | purpose | input of the Pod | answer |
  * |---|---|---|
  * | `turn` | a `ProcessOrder` of `orderBytes`, then stdin | stdout; last a `ProcessEnd`. The Pod opens `{purpose: "stderr"}` when the process runs |
- * | `control`, `ask: "hello"` | none | last `{ok, landlock, ports: [first, last], service, areFoldersOwn}`: the ABI of Landlock, 0 for none, the ephemeral ports, the API server's Service, such as `10.96.0.1:443`, or null, and false if home and copy are another user's |
+ * | `control`, `ask: "hello"` | none | last `{ok, service, areFoldersOwn}`: the API server's Service, such as `10.96.0.1:443`, or null, and false if home and copy are another user's |
+ * | `control`, `ask: "kernel"` | none | last `{ok, landlock, ports: [first, last]}` once the agent's container runs: the ABI of Landlock, 0 for none, and the ephemeral ports |
+ * | `control`, `ask: "probe"` | JSON: words of `hold probe` | its lines, of attempts from the sidecar's container, where no jail is |
  * | `control`, `ask: "stop"`, `signal: "TERM"` or `"KILL"` | none | last `{ok}` once all processes have the signal |
  * | `control`, `ask: "idle"` | none | last `{ok}` unless a process runs, with all that was hidden in its place again |
  * | `control`, `ask: "kinds"` | JSON: paths below the copy | JSON: `folder`, `file`, `link`, `other` or null for each |
@@ -23,7 +25,10 @@
  */
 export type PodRequest =
   | { readonly purpose: "turn"; readonly orderBytes: number }
-  | { readonly purpose: "control"; readonly ask: "fill" | "hello" | "idle" | "kinds" | "hide" | "usage" }
+  | {
+      readonly purpose: "control";
+      readonly ask: "fill" | "hello" | "idle" | "kernel" | "kinds" | "hide" | "probe" | "usage";
+    }
   | { readonly purpose: "control"; readonly ask: "stop"; readonly signal: "TERM" | "KILL" }
   | {
       readonly purpose: "file";

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type ErrorCode, type SessionId } from "@budgie/core";
-import { judgePod, type ClusterObject } from "../api/index.ts";
+import type { ClusterObject } from "../api/index.ts";
 import { OURS, toMetadata } from "../lease/index.ts";
+import { judgePod } from "../pods/judge-pod.ts";
 import { askPod, isBusyAnswer } from "./ask-pod.ts";
-import { connectPod, removePod, type PodOpening, type PodPlace } from "./open-pod.ts";
-import { namePod, type LivePod } from "./live-pod.ts";
+import { connectPod } from "./connect-pod.ts";
+import { removePod } from "./open-pod.ts";
+import { namePod, type LivePod, type PodOpening, type PodPlace } from "./live-pod.ts";
 
 const QUIET_MS = 30_000;
 const PAUSE_MS = 100;

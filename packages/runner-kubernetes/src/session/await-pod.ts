@@ -1,6 +1,6 @@
 import { BudgieError, formatOption } from "@budgie/core";
-import type { PodState } from "../api/index.ts";
-import type { FollowedPods } from "./follow-pods.ts";
+import type { FollowedPods } from "../pods/follow-pods.ts";
+import type { PodState } from "../pods/judge-pod.ts";
 
 /** The wait of a session for its Pod. */
 export type PodWait = {

@@ -2,9 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import pLimit from "p-limit";
 import { BudgieError, type SessionId } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
-import type { LivePod } from "./live-pod.ts";
+import { type LivePod, type PodOpening } from "./live-pod.ts";
 import type { PodWait } from "./await-pod.ts";
-import type { PodOpening } from "./open-pod.ts";
 
 /** The Pod of a session, which begins when something needs it, and which the session can leave for another one. */
 export type OwnPod = {

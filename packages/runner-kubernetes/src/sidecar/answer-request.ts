@@ -1,15 +1,15 @@
 import { Readable } from "node:stream";
 import { BudgieError } from "@budgie/core";
-import { isRecord, parseBoundedJson } from "@budgie/core/bounds";
-import type { CoverEntry } from "@budgie/core/policy";
+import { parseBoundedJson } from "@budgie/core/bounds";
 import { toUnpackable } from "@budgie/sandbox/records";
 import { unusableError, type HoldLink } from "../hold/hold-link.ts";
+import { runProbe } from "../hold/run-probe.ts";
 import { busyError, toPodError } from "../requests/to-pod-error.ts";
 import type { WireStream } from "../wire/wire-stream.ts";
 import { packVolume, unpackVolume } from "./unpack-volume.ts";
 import { takeBytes, type PodProcesses } from "./create-turns.ts";
 import { emptyFolder } from "./empty-folder.ts";
-import type { HiddenPath, HidingPlace } from "./hiding-place.ts";
+import { isHiddenPath, type HiddenPath, type HidingPlace } from "./hiding-place.ts";
 import { readHome, writeHome } from "./write-home.ts";
 import { writeTrust } from "./write-trust.ts";
 import { findKinds } from "./open-in.ts";
@@ -57,11 +57,18 @@ const ANSWERS: Readonly<Record<string, (stream: WireStream, parts: Answering) =>
   async turn(stream, { turns }) {
     return turns.run(stream, toCount(stream.opening["orderBytes"]));
   },
-  async "control hello"(_stream, { hold, roots }) {
+  async "control hello"(_stream, { roots }) {
     const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
     const service = host === undefined || port === undefined ? null : `${host}:${port}`;
     const areFoldersOwn = await areFoldersOf(process.getuid?.(), roots);
-    return { ok: true, service, areFoldersOwn, ...(await (await hold()).hello) };
+    return { ok: true, service, areFoldersOwn };
+  },
+  async "control kernel"(_stream, { hold }) {
+    return { ok: true, ...(await (await hold()).hello) };
+  },
+  async "control probe"({ input, output }, { roots }) {
+    output.write(await runProbe(`${roots.image}/hold`, parsePaths(await readJson(input))));
+    return { ok: true };
   },
   async "control stop"({ opening: { signal } }, { hold, turns }) {
     if (signal !== "TERM" && signal !== "KILL") throw requestError("it has no signal");
@@ -186,28 +193,8 @@ function parsePaths(value: unknown): readonly string[] {
 }
 
 function parseHidden(value: unknown): readonly HiddenPath[] {
-  if (Array.isArray(value) && value.length <= MOST_PATHS && value.every(isHidden)) return value;
+  if (Array.isArray(value) && value.length <= MOST_PATHS && value.every(isHiddenPath)) return value;
   throw requestError("its input is no list of paths to hide");
-}
-
-function isHidden(value: unknown): value is HiddenPath {
-  return (
-    isRecord(value) &&
-    typeof value["path"] === "string" &&
-    (value["content"] === undefined || isCover(value["content"]))
-  );
-}
-
-function isCover(value: unknown): value is CoverEntry {
-  if (value === "empty folder") return true;
-  if (!isRecord(value)) return false;
-  if (typeof value["content"] === "string") return true;
-  const files = value["files"];
-  return isRecord(files) && Object.entries(files).every(([name, text]) => isName(name) && typeof text === "string");
-}
-
-function isName(name: string): boolean {
-  return name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("\0");
 }
 
 function requestError(fault: string, options: ErrorOptions = {}): BudgieError {

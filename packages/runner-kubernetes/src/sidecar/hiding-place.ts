@@ -1,6 +1,7 @@
 import { chmod, mkdir, rename, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BudgieError, isHomePath } from "@budgie/core";
+import { isRecord } from "@budgie/core/bounds";
 import type { CoverEntry } from "@budgie/core/policy";
 import { descriptorPath } from "@budgie/sandbox/mounts";
 import { emptyFolder } from "./empty-folder.ts";
@@ -166,4 +167,25 @@ function pathError(path: string): BudgieError {
     "INPUT_INVALID",
     `${JSON.stringify(path.slice(0, 300))} is no path below the session's copy or home.`,
   );
+}
+
+/** Returns true for a path to hide, as budgie sends it. */
+export function isHiddenPath(value: unknown): value is HiddenPath {
+  return (
+    isRecord(value) &&
+    typeof value["path"] === "string" &&
+    (value["content"] === undefined || isCover(value["content"]))
+  );
+}
+
+function isCover(value: unknown): value is CoverEntry {
+  if (value === "empty folder") return true;
+  if (!isRecord(value)) return false;
+  if (typeof value["content"] === "string") return true;
+  const files = value["files"];
+  return isRecord(files) && Object.entries(files).every(([name, text]) => isName(name) && typeof text === "string");
+}
+
+function isName(name: string): boolean {
+  return name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("\0");
 }

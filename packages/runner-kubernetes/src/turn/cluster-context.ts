@@ -4,7 +4,7 @@ import type { Trust } from "../egress/index.ts";
 import type { KeptStore } from "../keeping/create-kept-sessions.ts";
 import type { KubernetesRunnerOptions } from "./kubernetes-runner-options.ts";
 import type { Gate } from "../proof/index.ts";
-import type { PodPlace } from "../session/open-pod.ts";
+import type { PodPlace } from "../session/live-pod.ts";
 
 /** All that the sessions of a runner share. */
 export type ClusterContext = {

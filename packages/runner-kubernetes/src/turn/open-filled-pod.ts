@@ -1,7 +1,9 @@
 import { orAborted } from "@budgie/core/bounds";
 import { sendTrust } from "../egress/index.ts";
-import { namePod, type LivePod } from "../session/live-pod.ts";
-import { openPod, type PodOpening } from "../session/open-pod.ts";
+import { probeBeside, type BegunProof } from "../proof/index.ts";
+import { namePod, type LivePod, type ReachedPod, type PodOpening } from "../session/live-pod.ts";
+import type { ProcessOrder } from "../requests/index.ts";
+import { openPod } from "../session/open-pod.ts";
 import type { PodProcesses } from "../session/pod-processes.ts";
 import type { ClusterContext } from "./cluster-context.ts";
 
@@ -18,10 +20,14 @@ export async function openFilledPod(
   { fill, processes, ...opening }: FilledOpening,
 ): Promise<LivePod> {
   const { signal } = opening.wait;
-  const fresh = await openPod(await orAborted(place(), signal), opening);
+  let begun: Promise<BegunProof> | undefined;
+  const toProbe = (pod: Pick<ReachedPod, "wire">) => (words: readonly string[]) => probeBeside(pod, words);
+  const onReached = (pod: ReachedPod): void => void (begun = gate.begin(pod, toProbe(pod)));
+  const fresh = await openPod(await orAborted(place(), signal), { ...opening, onReached });
   try {
+    const means = { begun, probe: toProbe(fresh), run: (order: ProcessOrder) => processes.print(fresh, order) };
+    await gate.prove(fresh, means, signal);
     if (trust !== undefined) await sendTrust(fresh.wire, trust, signal);
-    await gate.prove(fresh, (order) => processes.print(fresh, order), signal);
     await fill(fresh);
     return fresh;
   } catch (error) {

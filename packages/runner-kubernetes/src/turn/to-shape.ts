@@ -4,7 +4,7 @@ import type { Limits } from "@budgie/core/policy";
 import { findWorkspacePath } from "@budgie/sandbox/profile";
 import type { KubernetesRunnerOptions } from "./kubernetes-runner-options.ts";
 import { findShownPath, toPodLimits } from "../pod/index.ts";
-import type { PodOpening } from "../session/open-pod.ts";
+import type { PodOpening } from "../session/live-pod.ts";
 
 /** The parts of a runner that its Pods depend on. */
 export type ShapeOf = {

@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createNamespace, findClusterLack, shareCluster, type Cluster as TestCluster } from "@budgie/testkit";
 import { connectCluster } from "../../src/api/connect-cluster.ts";
-import { judgePod } from "../../src/api/judge-pod.ts";
+import { judgePod } from "../../src/pods/judge-pod.ts";
 import type { Cluster, PodChange } from "../../src/api/cluster.ts";
 import { holdLease } from "../../src/lease/hold-lease.ts";
 import { openExec } from "../../src/wire/open-exec.ts";

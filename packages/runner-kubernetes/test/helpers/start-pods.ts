@@ -5,9 +5,9 @@ import { createNamespace, shareCluster, type Cluster as TestCluster } from "@bud
 import { connectCluster, type Cluster } from "../../src/api/index.ts";
 import { holdLease } from "../../src/lease/index.ts";
 import type { ProcessOrder } from "../../src/requests/index.ts";
-import { followPods } from "../../src/session/follow-pods.ts";
-import type { LivePod } from "../../src/session/live-pod.ts";
-import { openPod, type PodOpening } from "../../src/session/open-pod.ts";
+import { followPods } from "../../src/pods/follow-pods.ts";
+import { type LivePod, type PodOpening } from "../../src/session/live-pod.ts";
+import { openPod } from "../../src/session/open-pod.ts";
 import { createPodProcesses } from "../../src/session/pod-processes.ts";
 import type { WireStream } from "../../src/wire/index.ts";
 import { SHAPE } from "./pod-shape.ts";

@@ -66,4 +66,24 @@ describe.skipIf(process.platform !== "linux")("hold bridge (on Linux)", () => {
 
     expect((await buffer(child.stderr)).toString()).toBe("hold: cannot connect to the socket\n");
   });
+
+  it("waits for the socket as long as it is told", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "budgie-"));
+    const child = spawn(HOLD, ["bridge", join(folder, "wire"), "60"], { stdio: ["pipe", "pipe", "inherit"] });
+    try {
+      child.stdin.write("question");
+      // It has asked for the socket by then, and runs all the same.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(child.exitCode).toBeNull();
+      const server = createServer().listen(join(folder, "wire"));
+      const [peer] = (await once(server, "connection")) as [Socket];
+
+      expect((await once(peer, "data"))[0].toString()).toBe("question");
+      peer.destroy();
+      server.close();
+    } finally {
+      child.kill();
+      rmSync(folder, { recursive: true });
+    }
+  });
 });

@@ -211,5 +211,11 @@ describe.skipIf(HOLD_LACK !== undefined)(`the jail (${HOLD_LACK ?? "on this mach
       "refused",
       "missing",
     ]);
+    const told = await place.run({ argv: [`${place.folder}/hold`, "probe", "wait:200", ...words] });
+    expect(told.stdout.toString()).toContain(`tcp:127.0.0.1:${high.port} connected\n`);
+    for (const wait of ["wait:0", "wait:501", "wait:5x", "wait:"]) {
+      const { stderr, stdout } = await place.run({ argv: [`${place.folder}/hold`, "probe", wait, ...words] });
+      expect([stdout.toString(), stderr.toString()]).toEqual(["", "hold: not a time to wait\n"]);
+    }
   });
 });

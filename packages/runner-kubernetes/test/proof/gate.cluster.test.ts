@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findClusterLack } from "@budgie/testkit";
 import { createGate } from "../../src/proof/gate.ts";
 import type { Wall } from "../../src/proof/judge-walls.ts";
+import { probeBeside } from "../../src/proof/probe-beside.ts";
 import { startGateCluster, type GateCluster, type OpenedPod } from "./gate-cluster.ts";
 
 const lack = findClusterLack();
@@ -26,7 +27,10 @@ describe.skipIf(lack !== undefined)("the gate of a cluster", () => {
   afterAll(() => place?.[Symbol.asyncDispose](), 60_000);
 
   const prove = ({ pod, run }: OpenedPod, accepted: readonly Wall[] = []) =>
-    createGate(place.cluster, { accepted, ports: [8080], pauseMs: 200 }).prove(pod, run);
+    createGate(place.cluster, { accepted, ports: [8080], pauseMs: 200 }).prove(pod, {
+      run,
+      probe: (words) => probeBeside(pod, words),
+    });
 
   it("lets a Pod pass with a policy and a jail, whether the node can be reached without them or not", async (test) => {
     test.skip(opened.pod.kernel.landlock < 4, "Landlock of this kernel knows no ports");

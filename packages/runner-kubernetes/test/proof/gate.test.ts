@@ -20,8 +20,9 @@ type Given = {
   readonly listening?: string;
   /** True if budgie itself reaches the API server */
   readonly isReached?: boolean;
-  /** The outcome of attempts without the jail, and of those in it; default those of walls that hold */
+  /** The outcome of attempts without the jail, of the sidecar's own, and of those in the jail; default those of walls that hold */
   readonly free?: string;
+  readonly beside?: string;
   readonly jailed?: string;
 };
 
@@ -30,6 +31,7 @@ function prove({
   server = "https://192.0.2.7:6443",
   accepted = [],
   free = "timeout",
+  beside = free,
   isReached = false,
   jailed = "denied",
   listening = "",
@@ -38,25 +40,30 @@ function prove({
   const orders: ProcessOrder[] = [];
   const options = { accepted, ports: [8080], pauseMs: 0, reach: async () => isReached };
   const gate = createGate({ server: new URL(server) }, options);
-  const result = gate.prove({ ...POD, ...pod }, async (order) => {
+  const say = (words: readonly string[], outcome: string): string =>
+    words.map((word) => `${word} ${word === OWN ? "connected" : outcome}\n`).join("");
+  const probed: (readonly string[])[] = [];
+  const probe = async (words: readonly string[]) => (probed.push(words), say(words, beside));
+  const run = async (order: ProcessOrder): Promise<string> => {
     orders.push(order);
     const [, verb, ...words] = order.argv;
     if (verb === "scan") return `${listening}scanned ${words[1]} ${words[2]}\n`;
-    const outcome = order.ports === undefined ? free : jailed;
-    return words.map((word) => `${word} ${word === OWN ? "connected" : outcome}\n`).join("");
-  });
-  return { orders, result };
+    return say(words.slice(1), order.ports === undefined ? free : jailed);
+  };
+  return { gate, orders, probe, probed, run, result: gate.prove({ ...POD, ...pod }, { probe, run }) };
 }
 
 describe("the gate", () => {
   it("lets a Pod pass whose walls were seen to hold, each alone, with attempts like an agent's", async () => {
-    const { orders, result } = prove();
+    const { orders, probed, result } = prove();
 
     expect(await result).toEqual([]);
     const [first, second] = orders;
+    expect(first?.argv.slice(3)).toEqual(probed[0]);
     expect(first?.argv).toEqual([
       "/budgie/hold",
       "probe",
+      "wait:200",
       OWN,
       "tcp:10.1.0.2:10250",
       "tcp:10.1.0.2:6443",
@@ -127,7 +134,7 @@ describe("the gate", () => {
     const reach = async (place: unknown) => (tried.push(place), answers.shift() === true);
     const gate = createGate({ server: new URL("https://192.0.2.7:6443") }, { accepted: [], ports: [], reach });
     const run = async (): Promise<string> => Promise.reject(new Error("over"));
-    for (let pods = 0; pods < 3; pods += 1) await expect(gate.prove(POD, run)).rejects.toThrow("over");
+    for (let pods = 0; pods < 3; pods += 1) await expect(gate.prove(POD, { run, probe: run })).rejects.toThrow("over");
     expect(tried).toHaveLength(2);
   });
 
@@ -141,6 +148,22 @@ describe("the gate", () => {
     await expect(prove({ server, jailed: "connected" }).result).rejects.toThrow(
       "the jail did not keep a process from the API server",
     );
+  });
+
+  it("has the sidecar try from beside the agent's container as soon as it answers, and then in each further round", async () => {
+    const { gate, probe, probed, run, result } = prove();
+    await result;
+    expect(probed).toHaveLength(2);
+    const begun = gate.begin(POD, probe);
+    await begun;
+    expect(probed).toHaveLength(3);
+
+    expect(await gate.prove(POD, { begun, probe, run })).toEqual([]);
+
+    expect(probed).toHaveLength(4);
+    const open = prove({ beside: "connected" });
+    await expect(open.result).rejects.toThrow("the network policy did not keep a process from the API server");
+    expect(open.probed).toHaveLength(25);
   });
 
   it("takes no port for an agent's that the Pod did not scan", async () => {

@@ -1,14 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Target, Wall } from "../../src/proof/judge-walls.ts";
 import type { Outcome, ProbeReport } from "../../src/proof/probe-report.ts";
-import { proveWalls } from "../../src/proof/prove-walls.ts";
+import { proveWalls, type ProbedFrom } from "../../src/proof/prove-walls.ts";
 
 const OWN = "tcp:127.0.0.1:3128";
 const API: Target = { at: "tcp:10.0.0.1:443", name: "the API server" };
 const NODE: Target = { at: "tcp:10.1.0.2:10250", name: "the node's kubelet", isOwnNode: true };
 const DNS: Target = { at: "udp:10.0.0.10:53", name: "the cluster's DNS" };
 
-type Round = Readonly<Record<"jailed" | "free", Outcome>>;
+/** The outcomes of a round; from beside the agent's container they are those without the jail, unless it says others */
+type Round = Readonly<Record<"jailed" | "free", Outcome>> & { readonly beside?: Outcome };
 
 const BOTH: Round = { jailed: "denied", free: "timeout" };
 
@@ -16,10 +17,11 @@ const BOTH: Round = { jailed: "denied", free: "timeout" };
 function createPod(rounds: readonly Round[], own: Outcome = "connected") {
   let asked = 0;
   return {
-    rounds: () => asked / 2,
-    async probe(targets: readonly string[], jail: "jailed" | "free"): Promise<string> {
-      const round = rounds[Math.min(Math.floor(asked++ / 2), rounds.length - 1)] ?? BOTH;
-      return targets.map((at) => `${at} ${at === OWN ? own : round[jail]}\n`).join("");
+    rounds: () => asked / 3,
+    async probe(targets: readonly string[], from: ProbedFrom): Promise<string> {
+      const round = rounds[Math.min(Math.floor(asked++ / 3), rounds.length - 1)] ?? BOTH;
+      const outcome = from === "beside" ? (round.beside ?? round.free) : round[from];
+      return targets.map((at) => `${at} ${at === OWN ? own : outcome}\n`).join("");
     },
   };
 }
@@ -38,12 +40,33 @@ function prove(
 }
 
 describe("the walls of a Pod", () => {
-  it("are proven by two rounds after each other", async () => {
+  it("are proven by two rounds after each other, since a network that is not there yet stops all attempts", async () => {
     const pod = createPod([BOTH]);
 
     expect(await prove(pod)).toEqual([]);
     expect(pod.rounds()).toBe(2);
   });
+
+  it("are proven by one round in which the sidecar reached the own node, so that the network was there", async () => {
+    const targets = [NODE];
+    const answered = createPod([{ ...BOTH, beside: "connected" }]);
+    expect(await prove(answered, { targets })).toEqual([]);
+    expect(answered.rounds()).toBe(1);
+
+    const late = createPod([{ ...BOTH, free: "connected", beside: "timeout" }]);
+    expect(await prove(late, { targets })).toEqual([]);
+    expect(late.rounds()).toBe(2);
+  });
+
+  it.each<Partial<Round>>([{ free: "connected" }, { beside: "connected" }])(
+    "are not proven if one of the two containers got through, with %j",
+    async (one) => {
+      const pod = createPod([{ ...BOTH, beside: "timeout", ...one }]);
+
+      await expect(prove(pod)).rejects.toThrow("the network policy did not keep a process from the API server");
+      expect(await prove(pod, { accepted: ["policy"] })).toHaveLength(1);
+    },
+  );
 
   it("are proven once a policy that came late has held twice", async () => {
     const open: Round = { jailed: "denied", free: "connected" };
@@ -146,7 +169,8 @@ describe("the walls of a Pod", () => {
 
     const proving = proveWalls({ accepted: [], pauseMs: 0, probe, targets: [API], signal: cancel.signal });
     await expect(proving).rejects.toMatchObject({ code: "CANCELLED" });
-    expect(pod.rounds()).toBe(2.5);
+    // Nothing was started in the agent's container any more.
+    expect(pod.rounds()).toBe(2 + 1 / 3);
   });
 
   it("are not proven by a probe that cannot reach its own sidecar", async () => {

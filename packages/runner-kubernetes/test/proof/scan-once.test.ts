@@ -8,6 +8,9 @@ const toPod = (nodeAddress: string) => ({
   kernel: { landlock: 6, ports: [32_768, 60_999] as const },
 });
 
+const say = (words: readonly string[], outcome: string): string =>
+  words.map((word) => `${word} ${word === OWN ? "connected" : outcome}\n`).join("");
+
 /** Creates a gate whose Pods have both walls, and counts the scans of their nodes. */
 function createScanned(scan: (count: number) => string) {
   const scanned: string[] = [];
@@ -16,14 +19,13 @@ function createScanned(scan: (count: number) => string) {
     { accepted: [], ports: [], pauseMs: 0, reach: async () => false },
   );
   const prove = (nodeAddress: string) =>
-    gate.prove(toPod(nodeAddress), async ({ argv: [, verb, ...words], ports }) => {
-      if (verb === "scan") {
+    gate.prove(toPod(nodeAddress), {
+      probe: async (words) => say(words, "timeout"),
+      run: async ({ argv: [, verb, ...words], ports }) => {
+        if (verb !== "scan") return say(words.slice(1), ports === undefined ? "timeout" : "denied");
         scanned.push(words[0] ?? "");
         return scan(scanned.length);
-      }
-      return words
-        .map((word) => `${word} ${word === OWN ? "connected" : ports === undefined ? "timeout" : "denied"}\n`)
-        .join("");
+      },
     });
   return { scanned, prove };
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createSessionId } from "@budgie/core";
 import { adoptPod } from "../../src/session/adopt-pod.ts";
-import type { PodPlace } from "../../src/session/open-pod.ts";
+import type { PodPlace } from "../../src/session/live-pod.ts";
 import { connectFakeApi, toList, toObject, type Said } from "../helpers/fake-api.ts";
 
 const RUNNING = { phase: "Running", containerStatuses: [{ state: { running: {} } }] };

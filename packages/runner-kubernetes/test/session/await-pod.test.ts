@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { PodState } from "../../src/api/index.ts";
+import type { PodState } from "../../src/pods/judge-pod.ts";
 import { awaitPod } from "../../src/session/await-pod.ts";
 
 it("asks for room as long as the cluster has none, and not while containers start", async () => {

@@ -3,7 +3,7 @@ import { BudgieError, createSessionId } from "@budgie/core";
 import type { Cluster, ClusterObject } from "../../src/api/index.ts";
 import { parseObject } from "../../src/api/parse-object.ts";
 import type { HeldLease } from "../../src/lease/index.ts";
-import type { FollowedPods } from "../../src/session/follow-pods.ts";
+import type { FollowedPods } from "../../src/pods/follow-pods.ts";
 import { openPod, removePod } from "../../src/session/open-pod.ts";
 import { connectFakeApi, toObject } from "../helpers/fake-api.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";

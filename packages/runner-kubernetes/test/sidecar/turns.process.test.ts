@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { expect, it } from "vitest";
@@ -16,12 +16,32 @@ it("the agent's container finds hold and its profile, and budgie hears what it s
 
   expect(readFileSync(join(running.roots.programs, "hold"), "utf8")).toBe("hold");
   expect(readdirSync(running.roots.programs).toSorted()).toEqual(["hold", "profile.bpf"]);
-  expect((await budgie.ask({ purpose: "control", ask: "hello" })).last).toMatchObject({
-    areFoldersOwn: true,
+  expect((await budgie.ask({ purpose: "control", ask: "kernel" })).last).toEqual({
     ok: true,
     landlock: 5,
     ports: [32_768, 60_999],
   });
+});
+
+it("the sidecar answers, and tries its network, before the agent's container runs", async () => {
+  await using running = await runSidecar();
+  const { roots } = running;
+  const write = (script: string): void => writeFileSync(join(roots.image, "hold"), `#!/bin/sh\n${script}`);
+  write('echo "$@"');
+  chmodSync(join(roots.image, "hold"), 0o755);
+  const budgie = await running.connectBudgie();
+
+  expect((await budgie.ask({ purpose: "control", ask: "hello" })).last).toMatchObject({
+    ok: true,
+    areFoldersOwn: true,
+  });
+  const probe = { purpose: "control", ask: "probe" } as const;
+  const { bytes, last } = await budgie.ask(probe, Buffer.from('["tcp:192.0.2.1:1"]'));
+  expect(last).toEqual({ ok: true });
+  expect(bytes.toString()).toMatch(/^probe tcp:192\.0\.2\.1:1\n/);
+  write("exit 1");
+  expect((await budgie.ask(probe, Buffer.from("[]"))).last).toMatchObject({ error: { code: "RUNNER_UNAVAILABLE" } });
+  expect((await budgie.ask(probe, Buffer.from('"a"'))).last).toMatchObject({ error: { code: "INPUT_INVALID" } });
 });
 
 it("a turn starts what its order says, and carries stdin, stdout, stderr and the end", async () => {
@@ -124,7 +144,7 @@ it("a container that ends fails its turn, and leaves only the files", async () =
 
   expect(await turn.last).toMatchObject({ error: { code: "AGENT_CRASHED" } });
   expect(await budgie.startTurn().last).toMatchObject({ error: { code: "SESSION_UNUSABLE" } });
-  for (const request of [{ ask: "hello" }, { ask: "stop", signal: "KILL" }, { ask: "kinds" }] as const)
+  for (const request of [{ ask: "kernel" }, { ask: "stop", signal: "KILL" }, { ask: "kinds" }] as const)
     expect((await budgie.ask({ purpose: "control", ...request })).last).toMatchObject({
       error: { code: "SESSION_UNUSABLE" },
     });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ClusterObject, PodChange } from "../../src/api/index.ts";
-import { followPods } from "../../src/session/follow-pods.ts";
+import { followPods } from "../../src/pods/follow-pods.ts";
 
 /** Follows Pods by a watch that says what the test wants. */
 function follow() {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { BudgieError } from "@budgie/core";
-import { findRefusal } from "../../src/api/index.ts";
+import { findRefusal } from "../../src/pods/find-refusal.ts";
 import { connectFakeApi, toObject, type Said } from "../helpers/fake-api.ts";
 
 const toPod = (status: object): Said => ({ status: 200, json: toObject("one", { status }) });

@@ -1,6 +1,6 @@
 import { BudgieError, type ErrorCode } from "@budgie/core";
-import { listOf, fieldsOf, textOf, quote } from "./parse-object.ts";
-import type { ClusterObject } from "./cluster.ts";
+import { listOf, fieldsOf, textOf, quote } from "../api/parse-object.ts";
+import type { ClusterObject } from "../api/cluster.ts";
 
 /** The state of a Pod: `waiting` with a sentence for people, and whether for room; `running` with all containers, or `failed` for good. */
 export type PodState =

@@ -1,7 +1,7 @@
 import { BudgieError } from "@budgie/core";
-import type { Cluster, ClusterObject } from "./cluster.ts";
+import type { Cluster, ClusterObject } from "../api/cluster.ts";
 import { judgePod } from "./judge-pod.ts";
-import { listOf, quote, textOf } from "./parse-object.ts";
+import { listOf, quote, textOf } from "../api/parse-object.ts";
 
 const LIMIT_MS = 2_000;
 

@@ -1,8 +1,8 @@
 import { BudgieError } from "@budgie/core";
 import { findRefusedStatus } from "../wire/index.ts";
-import type { Cluster } from "./cluster.ts";
+import type { Cluster } from "../api/cluster.ts";
 import { judgePod } from "./judge-pod.ts";
-import { quote } from "./parse-object.ts";
+import { quote } from "../api/parse-object.ts";
 
 /**
  * Resolves to the reason why no exec in a Pod will succeed any more after one that failed; `undefined` if the next one may. The Pod is looked at

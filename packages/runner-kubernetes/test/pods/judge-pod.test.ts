@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ClusterObject } from "../../src/api/cluster.ts";
-import { judgePod } from "../../src/api/judge-pod.ts";
+import { judgePod } from "../../src/pods/judge-pod.ts";
 import { parseObject } from "../../src/api/parse-object.ts";
 import { toObject } from "../helpers/fake-api.ts";
 

@@ -1,5 +1,8 @@
-import type { BudgieError } from "@budgie/core";
-import { judgePod, type Cluster, type PodState } from "../api/index.ts";
+import { BudgieError } from "@budgie/core";
+import type { Cluster } from "../api/index.ts";
+import type { Wire } from "../wire/index.ts";
+import { deletedError } from "./find-refusal.ts";
+import { judgePod, type PodState } from "./judge-pod.ts";
 
 /** The Pods of this budgie, as the cluster tells of them. */
 export type FollowedPods = {
@@ -52,4 +55,31 @@ export function followPods(cluster: Pick<Cluster, "watchPods">, selector: string
     isRefused: () => refusal !== undefined,
     close: watch.close,
   };
+}
+
+type Watched = {
+  readonly pods: FollowedPods;
+  readonly name: string;
+  readonly explain: (reason: BudgieError) => Promise<BudgieError>;
+};
+
+/** Follows a Pod to its end, and ends its wire then. The cluster's word comes first: it knows the reason. */
+export function watchLoss({ explain, name, pods }: Watched, wire: Wire) {
+  let unfollow: () => void = () => undefined;
+  const lost = new Promise<BudgieError>((resolve) => {
+    unfollow = pods.follow(name, (state) => {
+      if (state?.state === "failed") resolve(state.error);
+      else if (state === undefined) resolve(deletedError(name));
+    });
+    void wire.ended.then((reason) => resolve(reason === undefined ? closedError(name) : explain(reason)));
+  });
+  void lost.then(() => wire.close());
+  return { lost, unfollow };
+}
+
+function closedError(name: string): BudgieError {
+  return new BudgieError(
+    "SESSION_UNUSABLE",
+    `Budgie has closed its connection to the Pod "${name}". Begin a new session.`,
+  );
 }
