@@ -141,6 +141,18 @@ it("a session that is taken while the runner ends is nobody's, and is removed", 
 const hang: FakePodsOptions["answer"] = (word, _stream, pod) =>
   word === "control stop" || (word === "turn" && pod.orders.at(-1)?.argv[0] === "agent");
 
+it("a proof that takes long ends with the runner, and with its Pod", async () => {
+  const answer: FakePodsOptions["answer"] = (word, _stream, pod) =>
+    word === "control stop" || (word === "turn" && pod.orders.at(-1)?.argv[1] === "scan");
+  const { pods, runner, start } = await begin({ answer });
+  const starting = start(await runner.openSession(createSessionId()));
+  starting.catch(() => undefined);
+  await expect.poll(() => pods.made[0]?.orders.at(-1)?.argv[1]).toBe("scan");
+  await runner.close();
+  await expect(starting).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+  expect(pods.names()).toEqual([]);
+});
+
 it("an agent that cannot be stopped ends with its Pod when the runner does", async () => {
   const { pods, runner, start } = await begin({ answer: hang });
   const child = await start(await runner.openSession(createSessionId()));

@@ -21,7 +21,11 @@ export async function openFilledPod(
   const fresh = await openPod(await orAborted(place(), signal), opening);
   try {
     if (trust !== undefined) await sendTrust(fresh.wire, trust, signal);
-    await gate.prove(fresh, (order) => processes.print(fresh, order), signal);
+    // An attempt that goes on ends with the Pod.
+    await orAborted(
+      gate.prove(fresh, (order) => processes.print(fresh, order), signal),
+      signal,
+    );
     await fill(fresh);
     return fresh;
   } catch (error) {
