@@ -16,6 +16,6 @@ export type LivePod = {
   readonly areFoldersOwn: boolean;
   /** Resolves when it can be used no more: to the reason. Never rejects */
   readonly lost: Promise<BudgieError>;
-  /** Removes it, and resolves once it is gone */
+  /** Removes it unless another budgie has taken it over, and resolves once it is gone */
   readonly remove: () => Promise<void>;
 };

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
 import { deletedError, findRefusal, type Cluster, type ClusterObject, type Manifest } from "../api/index.ts";
-import { toMetadata, type HeldLease } from "../lease/index.ts";
+import { parseMetadata, toMetadata, type HeldLease } from "../lease/index.ts";
 import { choosePodUser, toSandboxPod, type PodShape } from "../pod/index.ts";
 import { BRIDGE, POD } from "../requests/index.ts";
 import { openExec, type Wire, type WireStream } from "../wire/index.ts";
@@ -100,7 +100,7 @@ type Running = {
 
 /** Connects to a Pod that runs. */
 export async function connectPod(
-  { cluster, lease, pods }: PodPlace,
+  { cluster, lease, owner, pods }: PodPlace,
   { created, opening, remove }: Running,
 ): Promise<LivePod> {
   const { name, uid } = created;
@@ -123,7 +123,8 @@ export async function connectPod(
     const end = async (): Promise<void> => {
       unfollow();
       wire.close();
-      await remove();
+      // Another budgie may have taken it over, which ended the wire.
+      if (await isOwn(cluster, name, owner)) await remove();
     };
     return { name, uid, wire, kernel, areFoldersOwn, nodeAddress, service: hello["service"], lost, remove: end };
   } catch (error) {
@@ -144,6 +145,11 @@ function watchLoss(pods: FollowedPods, name: string, wire: Wire) {
   });
   void lost.then(() => wire.close());
   return { lost, unfollow };
+}
+
+async function isOwn(cluster: Cluster, name: string, { instance }: OwnerRecord): Promise<boolean> {
+  const answer = await cluster.get("pods", name);
+  return answer.outcome === "done" && parseMetadata(answer.object).instance === instance;
 }
 
 async function findNodeAddress(cluster: Cluster, name: string): Promise<string | undefined> {

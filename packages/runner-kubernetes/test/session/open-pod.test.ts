@@ -26,7 +26,8 @@ it("waits for the quota and for the start of a Pod until one and the same moment
     if (method === "GET") return { status: 404 };
     return (creations += 1) === 1 ? QUOTA : { status: 201, json: toObject("made") };
   });
-  const limitMs = 500;
+  // Longer than the pause for a quota, with time for requests on a busy machine.
+  const limitMs = 4_000;
   const follow: FollowedPods["follow"] = (_name, onState) => {
     const timer = setTimeout(() => onState({ state: "running" }), limitMs - 100);
     return () => clearTimeout(timer);
