@@ -18,13 +18,13 @@ function wrap(session: RunnerSession): RunnerSession {
   return {
     ...session,
     async start(command, options) {
-      const { access = DEFAULT_ACCESS, directory, ready } = options;
+      const { access = DEFAULT_ACCESS, directory, ready, signal } = options;
       const copy = session.copy?.();
       if (copy === undefined) throw new Error("The session has no copy");
       const workspace = access.workspace === "ro" ? ("ro-copy" as const) : ("copy" as const);
       await ready;
       if ((await lstat(directory).catch(() => undefined))?.isDirectory() === true)
-        await copy.fill(listEntries(directory));
+        await copy.fill(listEntries(directory), { signal });
       const child = await session.start(command, { ...options, access: { ...access, workspace } });
       const exit = child.exit.then(async (end) => {
         // A session that has ended has none any more, which a test that looks at the files sees.

@@ -13,7 +13,7 @@ export type {
   Right,
 } from "./cluster.ts";
 export { connectCluster, type ClusterOptions } from "./connect-cluster.ts";
-export { deletedError, findRefusal } from "./find-refusal.ts";
+export { deletedError, explainEnd, findRefusal } from "./explain-end.ts";
 export { isNamespaceMissing } from "./judge-answer.ts";
 export { judgePod, type PodState } from "./judge-pod.ts";
 export { listContexts, type Contexts } from "./load-access.ts";

@@ -7,7 +7,7 @@ import { splitHidden } from "@budgie/core/policy";
 import { findCopyCovers, type CopyCover } from "@budgie/sandbox/mounts";
 import { fromRecords, toRecords } from "@budgie/sandbox/records";
 import { askPod, isBusyAnswer } from "../session/ask-pod.ts";
-import type { LivePod } from "../session/live-pod.ts";
+import { namePod, type LivePod } from "../session/live-pod.ts";
 import { fillVolume } from "./fill-volume.ts";
 import { findKinds } from "./find-kinds.ts";
 import { packVolume } from "./pack-volume.ts";
@@ -61,7 +61,9 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
     filled = undefined;
     const records = Readable.from(toRecords(entries), { objectMode: false });
     const id = randomUUID();
-    await fillVolume(pod.wire, { volume: "work", fillId: id, records, signal });
+    await fillVolume(pod.wire, { volume: "work", fillId: id, records, signal }).catch((error: unknown) => {
+      throw namePod(pod, error);
+    });
     note(id, pod);
     return id;
   }
@@ -79,7 +81,7 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
         }
         return;
       } catch (error) {
-        if (hasBegun || !isBusyAnswer(error) || performance.now() >= until) throw error;
+        if (hasBegun || !isBusyAnswer(error) || performance.now() >= until) throw namePod(pod, error);
       }
       await sleep(BUSY_PAUSE_MS);
     }

@@ -3,8 +3,8 @@ import { BudgieError, type ErrorCode, type SessionId } from "@budgie/core";
 import { judgePod, type ClusterObject } from "../api/index.ts";
 import { OURS, toMetadata } from "../lease/index.ts";
 import { askPod, isBusyAnswer } from "./ask-pod.ts";
-import { connectPod, type PodOpening, type PodPlace } from "./open-pod.ts";
-import type { LivePod } from "./live-pod.ts";
+import { connectPod, removePod, type PodOpening, type PodPlace } from "./open-pod.ts";
+import { namePod, type LivePod } from "./live-pod.ts";
 
 const QUIET_MS = 30_000;
 const PAUSE_MS = 100;
@@ -22,7 +22,7 @@ export async function adoptPod(
 ): Promise<LivePod | undefined> {
   const left = await takeLeft(place, opening.session);
   if (left === undefined) return undefined;
-  const remove = (): Promise<void> => place.cluster.remove("pods", left);
+  const remove = (): Promise<void> => removePod(place, left);
   let pod: LivePod | undefined;
   try {
     pod = await connectPod(place, {
@@ -34,7 +34,7 @@ export async function adoptPod(
     return pod;
   } catch (error) {
     pod?.wire.close();
-    if (error instanceof BudgieError && MAY_LIVE.includes(error.code)) throw error;
+    if (error instanceof BudgieError && MAY_LIVE.includes(error.code)) throw namePod(left, error);
     await remove().catch(() => undefined);
     return undefined;
   }

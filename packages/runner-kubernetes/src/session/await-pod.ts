@@ -21,7 +21,7 @@ export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait):
   const signal = AbortSignal.any([limit, ...(wait.signal === undefined ? [] : [wait.signal])]);
   try {
     await new Promise<void>((resolve, reject) => {
-      const stop = (): void => reject(limit.aborted ? fullError(why) : cancelledError());
+      const stop = (): void => reject(limit.aborted ? fullError(name, why) : cancelledError());
       signal.addEventListener("abort", stop, { once: true });
       if (signal.aborted) stop();
       const hear = (state: PodState | undefined): void => {
@@ -42,10 +42,10 @@ export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait):
 }
 
 /** Returns the error of a session that got no place on the cluster in time. */
-export function fullError(why: string): BudgieError {
+export function fullError(name: string, why: string): BudgieError {
   return new BudgieError(
     "QUEUE_FULL",
-    `The cluster had no place for the session's Pod in time (${why}). Try again later, or raise ${formatOption("waitMs")}.`,
+    `The cluster had no place for the Pod "${name}" in time (${why}). Try again later, or raise ${formatOption("waitMs")}.`,
   );
 }
 

@@ -2,8 +2,15 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
-import { deletedError, findRefusal, type Cluster, type ClusterObject, type Manifest } from "../api/index.ts";
-import { parseMetadata, toMetadata, type HeldLease } from "../lease/index.ts";
+import {
+  deletedError,
+  explainEnd,
+  findRefusal,
+  type Cluster,
+  type ClusterObject,
+  type Manifest,
+} from "../api/index.ts";
+import { discardPod, parseMetadata, toMetadata, type HeldLease } from "../lease/index.ts";
 import { choosePodUser, toSandboxPod, type PodShape } from "../pod/index.ts";
 import { BRIDGE, POD } from "../requests/index.ts";
 import { openExec, type Wire, type WireStream } from "../wire/index.ts";
@@ -11,7 +18,7 @@ import { askPod } from "./ask-pod.ts";
 import { awaitPod, cancelledError, fullError, type PodWait } from "./await-pod.ts";
 import type { FollowedPods } from "./follow-pods.ts";
 import { keepConnected } from "./keep-connected.ts";
-import type { LivePod } from "./live-pod.ts";
+import { namePod, type LivePod } from "./live-pod.ts";
 
 /** The cluster of a session's Pods, and this budgie there. */
 export type PodPlace = {
@@ -64,19 +71,32 @@ async function openOnce(place: PodPlace, opening: PodOpening, rest: () => PodWai
     owner: lease.reference,
     mostSeconds: MOST_SECONDS,
   });
-  const created = await create(cluster, { ...manifest, metadata: { ...manifest.metadata, annotations } }, rest());
-  const remove = (): Promise<void> => cluster.remove("pods", created);
   try {
+    const named = { ...manifest, metadata: { ...manifest.metadata, annotations } };
+    const created = await create(cluster, named, rest());
     await awaitPod(place.pods, name, rest());
-    return await connectPod(place, { created, opening, remove });
+    return await connectPod(place, { created, opening, remove: () => removePod(place, created) });
   } catch (error) {
-    await remove().catch(() => undefined);
+    // Also one whose creation was not answered.
+    await discardPod(place, name);
+    throw namePod({ name }, error);
+  }
+}
+
+/** Removes a Pod. Nobody asks again for one that could not be removed, so that is tried in the background then. */
+export async function removePod(place: PodPlace, pod: Pick<ClusterObject, "name" | "uid">): Promise<void> {
+  try {
+    await place.cluster.remove("pods", pod);
+  } catch (error) {
+    void discardPod(place, pod.name);
     throw error;
   }
 }
 
+type NamedManifest = Manifest & { readonly metadata: { readonly name: string } };
+
 /** Creates the Pod once the namespace's quota has room for it. */
-async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Promise<ClusterObject> {
+async function create(cluster: Cluster, manifest: NamedManifest, wait: PodWait): Promise<ClusterObject> {
   const until = performance.now() + wait.limitMs;
   for (let said = ""; ;) {
     if (wait.signal?.aborted === true) throw cancelledError();
@@ -84,7 +104,7 @@ async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Prom
     const answer = await cluster.create("pods", manifest);
     if (answer.outcome === "done") return answer.object;
     const why = answer.outcome === "wait" ? answer.why : "a Pod of its name exists";
-    if (performance.now() >= until) throw fullError(why);
+    if (performance.now() >= until) throw fullError(manifest.metadata.name, why);
     if (why !== said) wait.onWait?.((said = why));
     const pauseMs = Math.min(QUOTA_PAUSE_MS, until - performance.now());
     await sleep(pauseMs, undefined, { signal: wait.signal }).catch(() => undefined);
@@ -119,7 +139,8 @@ export async function connectPod(
     const kernel = parseHello(hello);
     const areFoldersOwn = hello["areFoldersOwn"] !== false;
     const nodeAddress = await findNodeAddress(cluster, name);
-    const { lost, unfollow } = watchLoss(pods, name, wire);
+    const explain = (reason: BudgieError): Promise<BudgieError> => explainEnd(cluster, name, reason);
+    const { lost, unfollow } = watchLoss({ pods, name, explain }, wire);
     const end = async (): Promise<void> => {
       unfollow();
       wire.close();
@@ -133,15 +154,21 @@ export async function connectPod(
   }
 }
 
+type Watched = {
+  readonly pods: FollowedPods;
+  readonly name: string;
+  readonly explain: (reason: BudgieError) => Promise<BudgieError>;
+};
+
 /** Follows a Pod to its end, and ends its wire then. The cluster's word comes first: it knows the reason. */
-function watchLoss(pods: FollowedPods, name: string, wire: Wire) {
+function watchLoss({ explain, name, pods }: Watched, wire: Wire) {
   let unfollow: () => void = () => undefined;
   const lost = new Promise<BudgieError>((resolve) => {
     unfollow = pods.follow(name, (state) => {
       if (state?.state === "failed") resolve(state.error);
       else if (state === undefined) resolve(deletedError(name));
     });
-    void wire.ended.then((reason) => resolve(reason ?? closedError(name)));
+    void wire.ended.then((reason) => resolve(reason === undefined ? closedError(name) : explain(reason)));
   });
   void lost.then(() => wire.close());
   return { lost, unfollow };

@@ -1,8 +1,10 @@
 import { expect, it } from "vitest";
-import { createSessionId } from "@budgie/core";
+import { BudgieError, createSessionId } from "@budgie/core";
+import type { Cluster, ClusterObject } from "../../src/api/index.ts";
+import { parseObject } from "../../src/api/parse-object.ts";
 import type { HeldLease } from "../../src/lease/index.ts";
 import type { FollowedPods } from "../../src/session/follow-pods.ts";
-import { openPod } from "../../src/session/open-pod.ts";
+import { openPod, removePod } from "../../src/session/open-pod.ts";
 import { connectFakeApi, toObject } from "../helpers/fake-api.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
@@ -21,9 +23,11 @@ const QUOTA = { status: 403, json: { message: 'pods "a" is forbidden: exceeded q
 
 it("waits for the quota and for the start of a Pod until one and the same moment", async () => {
   let creations = 0;
+  let isGone = false;
   const { cluster, heard } = await connectFakeApi(({ method }) => {
-    if (method === "DELETE") return { status: 200 };
-    if (method === "GET") return { status: 404 };
+    isGone ||= method === "DELETE";
+    if (method === "GET" && !isGone) return { status: 200, json: toObject("made") };
+    if (method !== "POST") return { status: isGone && method === "GET" ? 404 : 200 };
     return (creations += 1) === 1 ? QUOTA : { status: 201, json: toObject("made") };
   });
   // Longer than the pause for a quota, with time for requests on a busy machine.
@@ -46,9 +50,11 @@ it("waits for the quota and for the start of a Pod until one and the same moment
 
 it("removes a Pod whose session is cancelled while the cluster creates it", async () => {
   const cancelling = new AbortController();
+  let isGone = false;
   const { cluster, heard } = await connectFakeApi(({ method }) => {
-    if (method === "DELETE") return { status: 200 };
-    if (method === "GET") return { status: 404 };
+    isGone ||= method === "DELETE";
+    if (method === "GET" && !isGone) return { status: 200, json: toObject("made") };
+    if (method !== "POST") return { status: isGone && method === "GET" ? 404 : 200 };
     return (response) => {
       cancelling.abort();
       // The answer comes after whatever the cancellation does.
@@ -69,4 +75,25 @@ it("removes a Pod whose session is cancelled while the cluster creates it", asyn
   expect(heard.map(({ method, url }) => `${method} ${url.pathname}`)).toContain(
     "DELETE /api/v1/namespaces/agents/pods/made",
   );
+});
+
+it("tries a removal again that failed, when the cluster is back", async () => {
+  const asked: string[] = [];
+  let failing: Promise<void> | undefined;
+  const object = parseObject(toObject("one")) as ClusterObject;
+  const removed = new Promise<void>((resolve) => {
+    const cluster = {
+      get: async () => ({ outcome: "done", object }) as const,
+      remove: async () => {
+        asked.push("remove");
+        if (asked.length === 1) throw new BudgieError("RUNNER_UNAVAILABLE", "away");
+        resolve();
+      },
+    } as unknown as Cluster;
+    const pods = PODS;
+    failing = removePod({ cluster, owner: OWNER, lease: LEASE, pods }, object);
+  });
+  await expect(failing).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
+  await removed;
+  expect(asked).toHaveLength(2);
 });
