@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
 import {
@@ -144,8 +144,8 @@ export async function connectPod(
     const end = async (): Promise<void> => {
       unfollow();
       wire.close();
-      // Another budgie may have taken it over, which ended the wire.
-      if (await isOwn(cluster, name, owner)) await remove();
+      // Without the lease it is the cluster's or the next budgie's, and another budgie may have taken it over before.
+      if ((await isHeld(lease)) && (await isOwn(cluster, name, owner))) await remove();
     };
     return { name, uid, wire, kernel, areFoldersOwn, nodeAddress, service: hello["service"], lost, remove: end };
   } catch (error) {
@@ -172,6 +172,10 @@ function watchLoss({ explain, name, pods }: Watched, wire: Wire) {
   });
   void lost.then(() => wire.close());
   return { lost, unfollow };
+}
+
+function isHeld({ ended }: Pick<HeldLease, "ended">): Promise<boolean> {
+  return Promise.race([ended.then(() => false), setImmediate(true)]);
 }
 
 async function isOwn(cluster: Cluster, name: string, { instance }: OwnerRecord): Promise<boolean> {

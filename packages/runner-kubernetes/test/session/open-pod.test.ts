@@ -1,12 +1,13 @@
 import { expect, it } from "vitest";
 import { BudgieError, createSessionId } from "@budgie/core";
-import type { Cluster, ClusterObject } from "../../src/api/index.ts";
+import { connectCluster, type Cluster, type ClusterObject } from "../../src/api/index.ts";
 import { parseObject } from "../../src/api/parse-object.ts";
 import type { HeldLease } from "../../src/lease/index.ts";
 import type { FollowedPods } from "../../src/session/follow-pods.ts";
-import { openPod, removePod } from "../../src/session/open-pod.ts";
+import { connectPod, openPod, removePod } from "../../src/session/open-pod.ts";
 import { connectFakeApi, toObject } from "../helpers/fake-api.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
+import { RUNNING, serveFakePods } from "../serve-fake-pods.ts";
 
 const OWNER = { instance: "0a1b2c3d-0000-4000-8000-000000000000", host: "test", lock: "/nowhere" };
 const LEASE: HeldLease = {
@@ -96,4 +97,21 @@ it("tries a removal again that failed, when the cluster is back", async () => {
   await expect(failing).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
   await removed;
   expect(asked).toHaveLength(2);
+});
+
+it.each(["held", "left"])("a Pod is removed only with a lease that is held, and this one is %s", async (lease) => {
+  const api = await serveFakePods();
+  const labels = { "dev.budgie.instance": OWNER.instance };
+  api.add(toObject("one", { metadata: { labels }, status: RUNNING }));
+  const cluster = await connectCluster({ kubeconfig: api.kubeconfig });
+  const ended = lease === "left" ? Promise.resolve(undefined) : LEASE.ended;
+  const created = { name: "one", uid: "uid-one" };
+  const opening = { onStream: () => undefined, wait: { limitMs: 1_000 } };
+  const pod = await connectPod(
+    { cluster, owner: OWNER, lease: { ...LEASE, ended }, pods: PODS },
+    { created, opening, remove: () => cluster.remove("pods", created) },
+  );
+
+  await pod.remove();
+  expect(api.names()).toEqual(lease === "left" ? ["pods/one"] : []);
 });
