@@ -55,6 +55,7 @@ export const LONGEST = [
   "cli/test/commands/doctor/prove.docker",
   "claims/test/prove.docker",
   "claims/test/gvisor.docker",
+  "claims/test/claims.cluster",
   "runner-docker/test/contract.docker",
   ...["servers/servers", "kernel/read-only", "session/caller", "network/proxy"].map(
     (name) => `claims/test/${name}.docker`,

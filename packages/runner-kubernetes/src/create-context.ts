@@ -16,17 +16,20 @@ const POD_IDLE_MS = 5 * 60_000;
 // The cluster itself has quotas.
 const MOST_IDLE_PODS = 32;
 
+/** The parts that the claims' lab replaces. */
+export type RunnerParts = Pick<Parameters<typeof createProxyFolder>[0], "startProxy">;
+
 /** All that the sessions of a runner share, until it is closed. */
 export type OpenContext = ClusterContext & { readonly close: (how: "leave Pods" | "remove Pods") => Promise<void> };
 
 /** Creates it. On the cluster it has nothing before the first session. */
-export function createContext(cluster: Cluster, options: KubernetesRunnerOptions): OpenContext {
+export function createContext(cluster: Cluster, options: KubernetesRunnerOptions, parts: RunnerParts): OpenContext {
   const { owner, stateDir } = options;
   const { instance } = owner.record;
   const scratchDir = join(stateDir, "scratch", instance);
   const noProxy = process.env["NO_PROXY"] ?? process.env["no_proxy"] ?? "";
   const upstream = options.upstreamProxy === undefined ? undefined : { url: options.upstreamProxy, noProxy };
-  const proxies = createProxyFolder({ stateDir, instance, upstream });
+  const proxies = createProxyFolder({ stateDir, instance, upstream, ...parts });
   const followed: FollowedPods[] = [];
   let holding: Promise<HeldLease> | undefined;
 

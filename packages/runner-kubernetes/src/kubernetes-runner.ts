@@ -11,7 +11,7 @@ import {
 import { orAborted } from "@budgie/core/bounds";
 import type { GuardedPath } from "@budgie/core/policy";
 import { connectCluster } from "./api/index.ts";
-import { createContext } from "./create-context.ts";
+import { createContext, type RunnerParts } from "./create-context.ts";
 import { createKubernetesSession } from "./kubernetes-session.ts";
 import type { Opening, Suspendable } from "./turn/suspendable.ts";
 import type { KubernetesRunnerOptions } from "./turn/kubernetes-runner-options.ts";
@@ -28,10 +28,13 @@ const CAPACITY = { cpus: 64, memoryBytes: 256 * 1024 ** 3 };
  * Creates the runner that gives every session a Pod of its own on a cluster. Throws `CONFIG_INVALID` for a kubeconfig that cannot be used, and
  * `RUNNER_UNAVAILABLE` if the cluster does not answer.
  */
-export async function createKubernetesRunner(options: KubernetesRunnerOptions): Promise<Runner> {
+export async function createKubernetesRunner(
+  options: KubernetesRunnerOptions,
+  parts: RunnerParts = {},
+): Promise<Runner> {
   const cluster = await connectCluster(options);
   await cluster.version();
-  const context = createContext(cluster, options);
+  const context = createContext(cluster, options, parts);
   const place = { cluster, stateDir: options.stateDir };
   const closed = new AbortController();
   let closing: Promise<void> | undefined;

@@ -25,10 +25,13 @@ import type { Opening, Suspendable } from "./turn/suspendable.ts";
 import { createWaits } from "./turn/create-waits.ts";
 import { toOrder } from "./turn/to-order.ts";
 import { toShape } from "./turn/to-shape.ts";
+import { toTerminal } from "./turn/to-terminal.ts";
 import type { WireStream } from "./wire/index.ts";
 
 const NOTHING = { isPacked: false, fillId: undefined };
 const WAIT_MS = 10 * 60_000;
+/** Between a turn and what budgie reads of it, a Pod may be idle for a moment. */
+const LEAST_IDLE_MS = 1_000;
 const PACK_MS = 10 * 60_000;
 
 /** Opens a session, which gets a Pod when something needs one. */
@@ -100,7 +103,9 @@ export async function createKubernetesSession(
   }
 
   function openNew(shape: PodOpening["shape"], { signal }: Pick<PodWait, "signal">): Promise<LivePod> {
-    const wait = { limitMs: options.waitMs ?? WAIT_MS, signal, onWait: waits.tell };
+    // A Pod that waits for a next turn gives way to a session that waits for its first.
+    const onFull = (): void => idle.stopLongest(LEAST_IDLE_MS);
+    const wait = { limitMs: options.waitMs ?? WAIT_MS, signal, onWait: waits.tell, onFull };
     const fill = async (fresh: LivePod): Promise<void> => {
       if (isPacked) await kept.restore(fresh, id, signal);
       await copy.enter(fresh);
@@ -148,11 +153,13 @@ export async function createKubernetesSession(
       }
       const order = toOrder(context, { command, options: given, hasProxy: network.hasProxy });
       // A session that ends meanwhile stops it later, as one that runs.
-      const child = await processes.start(live, { order, input: given.input, signal: given.signal });
+      const { input, terminal } = given;
+      const child = await processes.start(live, { order, input, signal: given.signal });
       wasUsed = true;
       const closing = child.exit.then(leave, leave);
       return {
         ...child,
+        ...(terminal === undefined ? {} : { terminal: toTerminal(child) }),
         egress: async () => (await closing, network.take()),
         disk: () => disk.take(live.wire),
       };

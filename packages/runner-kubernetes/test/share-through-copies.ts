@@ -37,6 +37,7 @@ function wrap(session: RunnerSession): RunnerSession {
   };
 }
 
+/** Lists all but files of other users, which a copy could not keep from its agent. */
 async function* listEntries(directory: string): AsyncGenerator<FilledEntry> {
   const found = await readdir(directory, { recursive: true, withFileTypes: true });
   const paths = found.map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1));
@@ -47,7 +48,8 @@ async function* listEntries(directory: string): AsyncGenerator<FilledEntry> {
     const bits = mode & 0o777;
     if (stats.isSymbolicLink()) yield { entry: { path, kind: "link", target: await readlink(at) } };
     else if (stats.isDirectory()) yield { entry: { path, kind: "folder", mode: bits } };
-    else yield { entry: { path, kind: "file", mode: bits, size }, content: await readFile(at) };
+    else if (stats.uid === process.getuid?.())
+      yield { entry: { path, kind: "file", mode: bits, size }, content: await readFile(at) };
   }
 }
 

@@ -187,6 +187,8 @@ export type StartOptions = {
   readonly access?: Access | undefined;
   /** All of the process's stdin, without NUL characters; if left out, `AgentProcess.stdin` stays open */
   readonly input?: string | undefined;
+  /** Runs it on a terminal of this size, which is {@link AgentProcess.terminal}; without `input`. Only a runner without `openTerminal` has it */
+  readonly terminal?: TerminalSize | undefined;
   /** Stops the process with the reason `cancelled`, also during its start */
   readonly signal?: AbortSignal | undefined;
   /** Resolves when the process may run; the start is prepared meanwhile */
@@ -230,8 +232,11 @@ export interface AgentProcess {
   /**
    * Runs a program on a terminal of its own, with the process's image, files, network and limits, but the sandbox's own variables only. It
    * ends with the process at the latest, and may begin a moment before its terminal has the size. Left out if the runner has no terminals
+   * beside a process
    */
   readonly openTerminal?: ((argv: Command["argv"], size: TerminalSize) => Promise<Terminal>) | undefined;
+  /** The terminal on which it runs; its keys are not `stdin`, and what it shows is not `stdout`. Left out unless {@link StartOptions.terminal} was given */
+  readonly terminal?: Terminal | undefined;
   /** Leaves it to the session's next start; left out if it ends with its turn */
   readonly standBy?: (() => void) | undefined;
   /**

@@ -15,7 +15,7 @@ import { choosePodUser, toSandboxPod, type PodShape } from "../pod/index.ts";
 import { BRIDGE, POD } from "../requests/index.ts";
 import { openExec, type Wire, type WireStream } from "../wire/index.ts";
 import { askPod } from "./ask-pod.ts";
-import { awaitPod, cancelledError, fullError, type PodWait } from "./await-pod.ts";
+import { awaitPod, cancelledError, FULL_PAUSE_MS, fullError, type PodWait } from "./await-pod.ts";
 import type { FollowedPods } from "./follow-pods.ts";
 import { keepConnected } from "./keep-connected.ts";
 import { namePod, type LivePod } from "./live-pod.ts";
@@ -39,7 +39,6 @@ export type PodOpening = {
 
 // A Pod without budgie ends itself after two minutes. This is for one whose program cannot do that any more.
 const MOST_SECONDS = 7 * 24 * 60 * 60;
-const QUOTA_PAUSE_MS = 2_000;
 const MOST_TRIES = 3;
 
 /**
@@ -106,7 +105,8 @@ async function create(cluster: Cluster, manifest: NamedManifest, wait: PodWait):
     const why = answer.outcome === "wait" ? answer.why : "a Pod of its name exists";
     if (performance.now() >= until) throw fullError(manifest.metadata.name, why);
     if (why !== said) wait.onWait?.((said = why));
-    const pauseMs = Math.min(QUOTA_PAUSE_MS, until - performance.now());
+    wait.onFull?.();
+    const pauseMs = Math.min(FULL_PAUSE_MS, until - performance.now());
     await sleep(pauseMs, undefined, { signal: wait.signal }).catch(() => undefined);
   }
 }

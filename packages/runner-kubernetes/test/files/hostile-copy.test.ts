@@ -64,14 +64,11 @@ it("a copy is read once the process that is in its way has ended, which the Pod 
   await expect(readCopy(say("", { error: { ...busy, isBusy: undefined } }), say(END))).rejects.toThrow(message);
 });
 
-// The first piece has to come within it, also on a busy machine.
-const IDLE_MS = 500;
-
 it("a Pod that sends nothing is given up, and a reader that takes its time is not", async () => {
   const silent = packVolume(
     connectPod(({ output }) => void output.write("a")),
     "work",
-    IDLE_MS,
+    300,
   );
   expect((await silent.pieces.next()).value).toEqual(Buffer.from("a"));
   await expect(silent.pieces.next()).rejects.toThrow(/sent nothing of a volume/);
@@ -81,10 +78,10 @@ it("a Pod that sends nothing is given up, and a reader that takes its time is no
     output.write("a");
     more = () => void output.write("b");
   });
-  const { pieces, stop } = packVolume(slow, "work", IDLE_MS);
+  const { pieces, stop } = packVolume(slow, "work", 300);
   expect((await pieces.next()).value).toEqual(Buffer.from("a"));
   more();
-  await sleep(2 * IDLE_MS);
+  await sleep(700);
   expect((await pieces.next()).value).toEqual(Buffer.from("b"));
   stop();
 });
