@@ -12,6 +12,8 @@ export type FakePod = {
   readonly orders: ProcessOrder[];
   /** Carries a new wire, in place of the last one */
   readonly attach: (connection: Duplex) => void;
+  /** Ends the wire, as it does for another budgie */
+  readonly close: () => void;
 };
 
 /** Answers a request in place of the Pod. Returns false to leave it to that. */
@@ -34,6 +36,7 @@ export function createFakePod(name: string, answer: Answer = () => false): FakeP
       wire = createWire({ side: "pod", onStream: (stream) => void take(stream) });
       wire.attach(connection);
     },
+    close: () => wire.close(),
   };
 
   async function take(stream: WireStream): Promise<void> {

@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import { expect, it, onTestFinished } from "vitest";
 import { createOwner, createSessionId, type RunnerSession, type StartOptions } from "@budgie/core";
 import { DEFAULT_ACCESS } from "@budgie/core/policy";
+import { connectCluster } from "../src/api/index.ts";
 import { createKeptSessions } from "../src/keeping/create-kept-sessions.ts";
 import { toMetadata } from "../src/lease/index.ts";
 import { createKubernetesRunner, type KubernetesRunnerOptions } from "../src/index.ts";
@@ -37,7 +38,8 @@ async function begin(fakes: FakePodsOptions = {}, options: Partial<KubernetesRun
     const command = { argv: ["agent", "go"] as const, env: {}, projections: [] };
     return session.start(command, { directory, access, input: "", ...more });
   };
-  return { pods, runner, start, stateDir };
+  const cluster = await connectCluster({ kubeconfig: pods.kubeconfig });
+  return { cluster, pods, runner, start, stateDir };
 }
 
 it("a turn runs in a Pod that was proven first, and nothing is left of it at the end", async () => {
@@ -69,6 +71,26 @@ it("a Pod that a dead budgie left runs nothing: its session moves to one that wa
   expect(pods.names()).not.toContain("pods/left");
   expect(next?.orders.map(({ argv }) => argv[1])).toEqual(["probe", "probe", "probe", "probe", "scan", "go"]);
   await child.exit;
+  await runner.close();
+});
+
+it.each([
+  ["is removed", "its own", {}],
+  ["stays", "another budgie's, which took it over", { labels: { "dev.budgie.instance": "another" } }],
+])("a Pod that was lost %s if it is %s", async (what, _whose, metadata) => {
+  const { cluster, pods, runner, start } = await begin();
+  const session = await runner.openSession(createSessionId());
+  const child = await start(session);
+  child.stderr.resume();
+  await child.exit;
+  const [pod] = pods.made;
+  await cluster.patch("pods", pod?.name ?? "", { metadata });
+  pod?.close();
+  const isThere = () => pods.names().includes(`pods/${pod?.name}`);
+  if (what === "is removed") await expect.poll(isThere).toBe(false);
+  await expect(start(session)).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
+  await session.remove();
+  expect(isThere()).toBe(what === "stays");
   await runner.close();
 });
 
@@ -140,6 +162,18 @@ it("a session that is taken while the runner ends is nobody's, and is removed", 
 /** Answers in place of a Pod whose agent neither ends nor can be stopped. */
 const hang: FakePodsOptions["answer"] = (word, _stream, pod) =>
   word === "control stop" || (word === "turn" && pod.orders.at(-1)?.argv[0] === "agent");
+
+it("a proof that takes long ends with the runner, and with its Pod", async () => {
+  const answer: FakePodsOptions["answer"] = (word, _stream, pod) =>
+    word === "control stop" || (word === "turn" && pod.orders.at(-1)?.argv[1] === "scan");
+  const { pods, runner, start } = await begin({ answer });
+  const starting = start(await runner.openSession(createSessionId()));
+  starting.catch(() => undefined);
+  await expect.poll(() => pods.made[0]?.orders.at(-1)?.argv[1]).toBe("scan");
+  await runner.close();
+  await expect(starting).rejects.toMatchObject({ code: "SESSION_NOT_FOUND" });
+  expect(pods.names()).toEqual([]);
+});
 
 it("an agent that cannot be stopped ends with its Pod when the runner does", async () => {
   const { pods, runner, start } = await begin({ answer: hang });

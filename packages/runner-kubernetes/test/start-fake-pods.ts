@@ -1,4 +1,6 @@
+import { createSessionId } from "@budgie/core";
 import type { ClusterObject } from "../src/api/index.ts";
+import { toMetadata } from "../src/lease/index.ts";
 import type { PodState } from "../src/pods/judge-pod.ts";
 import type { PodPlace } from "../src/session/live-pod.ts";
 import { createWire, type WireStream } from "../src/wire/index.ts";
@@ -43,7 +45,10 @@ export async function startFakePods(answer: Answering = () => undefined): Promis
     },
   });
   const fake = await startFakeCluster({ onExec: (socket) => (did.push("exec"), pod.attach(toPodEnd(socket))) });
-  const object = { name: "made", uid: "u", status: { hostIP: "10.1.0.2" } } as unknown as ClusterObject;
+  const owner = { instance: "0a1b2c3d-0000-4000-8000-000000000000", host: "test", lock: "/nowhere" };
+  const { annotations, labels } = toMetadata(owner, createSessionId(), "session");
+  const status = { hostIP: "10.1.0.2" };
+  const object = { name: "made", uid: "u", annotations, labels, status } as unknown as ClusterObject;
   const cluster = {
     server: new URL("https://127.0.0.1:1"),
     create: async () => ({ outcome: "done", object }),
@@ -60,8 +65,12 @@ export async function startFakePods(answer: Answering = () => undefined): Promis
   };
   const place = {
     cluster,
-    owner: { instance: "0a1b2c3d-0000-4000-8000-000000000000", host: "test", lock: "/nowhere" },
-    lease: { reference: { apiVersion: "v1", kind: "Lease", name: "lease", uid: "u" }, isFresh: () => true },
+    owner,
+    lease: {
+      reference: { apiVersion: "v1", kind: "Lease", name: "lease", uid: "u" },
+      isFresh: () => true,
+      ended: new Promise(() => undefined),
+    },
     pods: {
       follow: (_name: string, next: typeof hear) => ((hear = next), () => undefined),
       close: () => undefined,

@@ -141,7 +141,10 @@ export function createKeptSessions({
 
   /** Removes the files that a session's record does not name. */
   async function removeOthers(id: SessionId): Promise<void> {
-    const { packed } = (await records.find(id)) ?? {};
+    const record = await records.find(id);
+    // A record that is no more says nothing of its files.
+    if (record === undefined) return;
+    const { packed } = record;
     const named = new Set([packed?.home.name, packed?.work?.name]);
     for (const name of await readdir(records.folderOf(id)))
       if (!named.has(name)) await rm(join(records.folderOf(id), name), { recursive: true, force: true });

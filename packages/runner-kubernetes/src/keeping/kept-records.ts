@@ -35,7 +35,7 @@ type CorruptRecord = { readonly path: string; readonly session: string; readonly
 export type KeptRecords = {
   /** Returns the folder of a session's files */
   readonly folderOf: (id: SessionId) => string;
-  /** Reads a session's record; `undefined` if it is missing or invalid */
+  /** Reads a session's record; `undefined` if it is missing or invalid. Throws `STATE_UNUSABLE` if nobody can tell, such as without file descriptors */
   readonly find: (id: SessionId) => Promise<KeptRecord | undefined>;
   readonly list: () => Promise<{ readonly records: readonly KeptRecord[]; readonly corrupt: readonly CorruptRecord[] }>;
   readonly write: (record: KeptRecord) => Promise<void>;
@@ -56,7 +56,11 @@ export function createKeptRecords(stateDir: string): KeptRecords {
   return {
     folderOf: (id) => join(place, id),
     async find(id) {
-      const record = await readRecord(pathOf(id), id);
+      const bytes = await readFile(pathOf(id)).catch((error: unknown) => {
+        if (isMissing(error)) return undefined;
+        throw unreadableError(pathOf(id), error);
+      });
+      const record = bytes === undefined ? undefined : parseBytes(id, bytes);
       return typeof record === "string" ? undefined : record;
     },
     async list() {
@@ -89,7 +93,7 @@ async function listNames(folder: string): Promise<readonly string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    if (isMissing(error)) return [];
     throw error;
   }
 }
@@ -97,10 +101,25 @@ async function listNames(folder: string): Promise<readonly string[]> {
 /** Reads a record. Returns the reason if it is invalid, and `undefined` if it is missing. */
 async function readRecord(path: string, id: string): Promise<KeptRecord | string | undefined> {
   try {
-    return parseRecord(id, parseBoundedJson(await readFile(path), BOUNDS));
+    return parseBytes(id, await readFile(path));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    return `its record cannot be read (${(error as Error).message})`;
+    return isMissing(error) ? undefined : toReason(error);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+function toReason(error: unknown): string {
+  return `its record cannot be read (${(error as Error).message})`;
+}
+
+function parseBytes(id: string, bytes: Buffer): KeptRecord | string {
+  try {
+    return parseRecord(id, parseBoundedJson(bytes, BOUNDS));
+  } catch (error) {
+    return toReason(error);
   }
 }
 
@@ -145,6 +164,15 @@ function parseFile(volume: Volume, data: unknown): KeptFile | undefined {
   const { bytes, name, sha256 } = data;
   if (typeof name !== "string" || !NAMES[volume].test(name) || typeof sha256 !== "string") return undefined;
   return Number.isSafeInteger(bytes) ? { name, bytes: Number(bytes), sha256 } : undefined;
+}
+
+function unreadableError(path: string, cause: unknown): BudgieError {
+  const { code } = cause as NodeJS.ErrnoException;
+  return new BudgieError(
+    "STATE_UNUSABLE",
+    `The record "${path}" of a kept session cannot be read (${code}). Check budgie's state directory, and call again.`,
+    { cause },
+  );
 }
 
 /** Returns what to do about a full disk; any other error unchanged. */

@@ -10,6 +10,8 @@ export type ObjectRole = "session" | "ahead" | "lease";
 export type ObjectFacts = {
   /** `undefined` if they do not say it */
   readonly owner: OwnerRecord | undefined;
+  /** The instance of the budgie whose it is; empty if they do not say it */
+  readonly instance: string;
   readonly session: string;
   readonly role: string;
 };
@@ -39,6 +41,7 @@ export function toMetadata(owner: OwnerRecord, session: SessionId | "", role: Ob
 export function parseMetadata({ annotations, labels }: Pick<ClusterObject, "annotations" | "labels">): ObjectFacts {
   return {
     owner: parseOwner(annotations[OWNER] ?? ""),
+    instance: labels["dev.budgie.instance"] ?? "",
     session: labels["dev.budgie.session"] ?? "",
     role: labels["dev.budgie.role"] ?? "",
   };

@@ -1,5 +1,7 @@
+import { setImmediate } from "node:timers/promises";
 import { BudgieError } from "@budgie/core";
 import type { Cluster, ClusterObject } from "../api/index.ts";
+import { parseMetadata } from "../lease/index.ts";
 import { explainEnd } from "../pods/explain-end.ts";
 import { findRefusal } from "../pods/find-refusal.ts";
 import { watchLoss } from "../pods/follow-pods.ts";
@@ -48,7 +50,8 @@ export async function connectPod(place: PodPlace, running: Running): Promise<Liv
     const end = async (): Promise<void> => {
       unfollow();
       wire.close();
-      await remove();
+      // Without the lease it is the cluster's or the next budgie's, and another budgie may have taken it over before.
+      if ((await isHeld(place.lease)) && (await isOwn(place, name))) await remove();
     };
     return { ...reached, name, uid, kernel, lost, remove: end };
   } catch (error) {
@@ -104,6 +107,15 @@ async function reach({ cluster }: PodPlace, { begin = RUNS, created, opening }: 
   // Kubelet may say it late.
   const nodeAddress = (await find()) ?? (await begin.running.then(find));
   return { wire, nodeAddress, service: hello["service"], areFoldersOwn: hello["areFoldersOwn"] !== false };
+}
+
+function isHeld({ ended }: PodPlace["lease"]): Promise<boolean> {
+  return Promise.race([ended.then(() => false), setImmediate(true)]);
+}
+
+async function isOwn({ cluster, owner }: PodPlace, name: string): Promise<boolean> {
+  const answer = await cluster.get("pods", name);
+  return answer.outcome === "done" && parseMetadata(answer.object).instance === owner.instance;
 }
 
 async function findNodeAddress(cluster: Cluster, name: string): Promise<string | undefined> {

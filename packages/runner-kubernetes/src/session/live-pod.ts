@@ -26,7 +26,7 @@ export type LivePod = ReachedPod & {
   readonly areFoldersOwn: boolean;
   /** Resolves when it can be used no more: to the reason. Never rejects */
   readonly lost: Promise<BudgieError>;
-  /** Removes it, and resolves once it is gone */
+  /** Removes it unless another budgie has taken it over, and resolves once it is gone */
   readonly remove: () => Promise<void>;
 };
 

@@ -26,7 +26,8 @@ export async function openFilledPod(
   const fresh = await openPod(await orAborted(place(), signal), { ...opening, onReached });
   try {
     const means = { begun, probe: toProbe(fresh), run: (order: ProcessOrder) => processes.print(fresh, order) };
-    await gate.prove(fresh, means, signal);
+    // An attempt that goes on ends with the Pod.
+    await orAborted(gate.prove(fresh, means, signal), signal);
     if (trust !== undefined) await sendTrust(fresh.wire, trust, signal);
     await fill(fresh);
     return fresh;

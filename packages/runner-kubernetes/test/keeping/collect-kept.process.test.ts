@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { ANY_AGE, WITHOUT_POD, beginKept, openKeptPod } from "./begin-kept.ts";
 
@@ -44,4 +44,24 @@ it.each([
   expect(await kept.collectGarbage(ANY_AGE)).toMatchObject({ failed: [{ name: record, session }] });
   await kept.remove(session);
   expect(existsSync(record)).toBe(false);
+});
+
+it("a record that cannot be read for now loses no file, and is not taken for a missing one", async () => {
+  await using all = await beginKept();
+  const { folder, kept, packing, record, session } = all;
+  const { pod, running } = await openKeptPod();
+  await using _running = running;
+  await kept.pack(pod, packing);
+  const [before, files] = [readFileSync(record), readdirSync(folder)];
+  rmSync(record);
+  mkdirSync(record);
+
+  const unusable = { code: "STATE_UNUSABLE", message: expect.stringContaining("(EISDIR)") };
+  await expect(kept.pack(pod, packing)).rejects.toMatchObject(unusable);
+  await expect(kept.take(session, WITHOUT_POD)).rejects.toMatchObject(unusable);
+  expect(await kept.collectGarbage(ANY_AGE)).toMatchObject({ removed: [], failed: [{ name: record, session }] });
+  expect(readdirSync(folder)).toEqual(files);
+  rmSync(record, { recursive: true });
+  writeFileSync(record, before);
+  expect(await kept.take(session, WITHOUT_POD)).toEqual({ isPacked: true, fillId: "fill" });
 });

@@ -1,12 +1,14 @@
 import { expect, it } from "vitest";
 import { BudgieError, createSessionId } from "@budgie/core";
-import type { Cluster, ClusterObject } from "../../src/api/index.ts";
+import { connectCluster, type Cluster, type ClusterObject } from "../../src/api/index.ts";
 import { parseObject } from "../../src/api/parse-object.ts";
 import type { HeldLease } from "../../src/lease/index.ts";
 import type { FollowedPods } from "../../src/pods/follow-pods.ts";
+import { connectPod } from "../../src/session/connect-pod.ts";
 import { openPod, removePod } from "../../src/session/open-pod.ts";
 import { connectFakeApi, toObject } from "../helpers/fake-api.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
+import { RUNNING, serveFakePods } from "../serve-fake-pods.ts";
 
 const OWNER = { instance: "0a1b2c3d-0000-4000-8000-000000000000", host: "test", lock: "/nowhere" };
 const LEASE: HeldLease = {
@@ -30,7 +32,8 @@ it("waits for the quota and for the start of a Pod until one and the same moment
     if (method !== "POST") return { status: isGone && method === "GET" ? 404 : 200 };
     return (creations += 1) === 1 ? QUOTA : { status: 201, json: toObject("made") };
   });
-  const limitMs = 500;
+  // Longer than the pause for a quota, with time for requests on a busy machine.
+  const limitMs = 4_000;
   const follow: FollowedPods["follow"] = (_name, onState) => {
     const timer = setTimeout(() => onState({ state: "running" }), limitMs - 100);
     return () => clearTimeout(timer);
@@ -95,4 +98,21 @@ it("tries a removal again that failed, when the cluster is back", async () => {
   await expect(failing).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
   await removed;
   expect(asked).toHaveLength(2);
+});
+
+it.each(["held", "left"])("a Pod is removed only with a lease that is held, and this one is %s", async (lease) => {
+  const api = await serveFakePods();
+  const labels = { "dev.budgie.instance": OWNER.instance };
+  api.add(toObject("one", { metadata: { labels }, status: RUNNING }));
+  const cluster = await connectCluster({ kubeconfig: api.kubeconfig });
+  const ended = lease === "left" ? Promise.resolve(undefined) : LEASE.ended;
+  const created = { name: "one", uid: "uid-one" };
+  const opening = { onStream: () => undefined, wait: { limitMs: 1_000 } };
+  const pod = await connectPod(
+    { cluster, owner: OWNER, lease: { ...LEASE, ended }, pods: PODS },
+    { created, opening, remove: () => cluster.remove("pods", created) },
+  );
+
+  await pod.remove();
+  expect(api.names()).toEqual(lease === "left" ? ["pods/one"] : []);
 });
