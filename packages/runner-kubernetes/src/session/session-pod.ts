@@ -8,7 +8,8 @@ import type { PodOpening } from "./open-pod.ts";
 /** The Pod of a session, which begins when something needs it, and which the session can leave for another one. */
 export type OwnPod = {
   /**
-   * Resolves to a Pod of this shape with all that the session has; default: the Pod that there is, or one of the usual shape. Rejects with
+   * Resolves to a Pod of this shape with all that the session has, in which a process can be started; default: the Pod that there is, whatever
+   * became of its agent's container, or one of the usual shape. Rejects with
    * `SESSION_UNUSABLE` if what the session had was lost with its Pod
    */
   readonly open: (wait: Pick<PodWait, "signal">, shape?: PodOpening["shape"]) => Promise<LivePod>;
@@ -27,6 +28,8 @@ export type OwnPodMeans = {
   readonly left?: LivePod | undefined;
   /** Opens a Pod with all that was packed of the session */
   readonly open: (shape: PodOpening["shape"], wait: Pick<PodWait, "signal">) => Promise<LivePod>;
+  /** Tells if a process can be started in a Pod: its agent's container may have ended, and left all that the session has */
+  readonly isUsable: (pod: LivePod) => Promise<boolean>;
   /** Packs what a Pod has of the session, for another one */
   readonly pack: (pod: LivePod, shape: PodOpening["shape"], signal: AbortSignal) => Promise<void>;
 };
@@ -34,7 +37,8 @@ export type OwnPodMeans = {
 const MOVE_LIMIT_MS = 10 * 60_000;
 
 /** Creates the place of a session's Pod. */
-export function createSessionPod({ left, open: openNew, pack, session, usualShape }: OwnPodMeans): OwnPod {
+export function createSessionPod(means: OwnPodMeans): OwnPod {
+  const { isUsable, left, open: openNew, pack, session, usualShape } = means;
   const inTurn = pLimit(1);
   let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] } | undefined;
   let isLost = false;
@@ -46,9 +50,13 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
     return pod;
   }
 
-  async function open(wait: Pick<PodWait, "signal">, shape = present?.shape ?? usualShape): Promise<LivePod> {
+  async function open(wait: Pick<PodWait, "signal">, asked: PodOpening["shape"] | undefined): Promise<LivePod> {
     if (isLost) throw lostError(session);
-    if (present !== undefined && isDeepStrictEqual(present.shape, shape)) return present.pod;
+    const shape = asked ?? present?.shape ?? usualShape;
+    if (present !== undefined && isDeepStrictEqual(present.shape, shape)) {
+      // Whoever asks for no shape starts nothing.
+      if (asked === undefined || (await isUsable(present.pod))) return present.pod;
+    }
     await leave(AbortSignal.timeout(MOVE_LIMIT_MS));
     return enter(await openNew(shape, wait), shape);
   }
