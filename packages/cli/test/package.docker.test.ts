@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { readdirSync, readFileSync, realpathSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createPrebuilt, installPacked, packPackages } from "./cluster/install-packed.ts";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables, type BudgieUser } from "./helpers/start-budgie.ts";
 import { openEngine } from "./helpers/engine.ts";
 
@@ -31,7 +31,7 @@ let user: BudgieUser;
 let tarballs: readonly string[];
 beforeAll(async () => {
   user = await createBudgieUser();
-  tarballs = await packAll(user.host.home);
+  tarballs = await packPackages(user.host.home, ["budgie-mcp", ...LIBRARIES]);
 });
 afterAll(async () => {
   await user[Symbol.asyncDispose]();
@@ -46,7 +46,7 @@ afterAll(async () => {
 describe("the packed program, installed in an empty folder", () => {
   it("is small, and installs, builds, checks and runs a sandboxed turn", async () => {
     const folder = join(user.host.home, "program");
-    await install(folder, [toTarball("budgie-mcp")], await createPrebuilt(user.host.home));
+    await installPacked(folder, [toTarball("budgie-mcp")], await createPrebuilt(user.host.home));
     const program = realpathSync(join(folder, "node_modules/.bin/budgie"));
     const env = { PATH: process.env["PATH"] ?? "", HOME: user.host.home, ...toEngineVariables() };
     const run = async (...argv: readonly string[]) => (await execute(program, argv, { cwd: folder, env })).stdout;
@@ -76,7 +76,7 @@ describe("the packed program, installed in an empty folder", () => {
 describe("the packed libraries, installed in an empty folder", () => {
   it("can be imported", async () => {
     const folder = join(user.host.home, "libraries");
-    await install(folder, LIBRARIES.map(toTarball), { npm_config_ignore_scripts: "true" });
+    await installPacked(folder, LIBRARIES.map(toTarball), { npm_config_ignore_scripts: "true" });
 
     const script = `const names = ${JSON.stringify(ENTRIES)};
       const all = await Promise.all(names.map((name) => import(name)));
@@ -88,42 +88,11 @@ describe("the packed libraries, installed in an empty folder", () => {
   });
 });
 
-/** Packs every published package, and returns the files. */
-async function packAll(folder: string): Promise<readonly string[]> {
-  const names = ["budgie-mcp", ...LIBRARIES].flatMap((name) => ["--workspace", name]);
-  await execute("npm", ["pack", "--silent", "--pack-destination", folder, ...names], { cwd: root });
-  return readdirSync(folder)
-    .filter((name) => name.endsWith(".tgz"))
-    .map((name) => join(folder, name));
-}
-
 function toTarball(name: string): string {
   const start = `${name.replace("@", "").replace("/", "-")}-0`;
   const found = tarballs.find((file) => file.includes(`/${start}`));
   if (found === undefined) throw new Error(`${name} was not packed.`);
   return found;
-}
-
-/** Installs tarballs as npm does for a user. Only better-sqlite3's binary is not downloaded. */
-async function install(folder: string, files: readonly string[], env: Readonly<Record<string, string>>): Promise<void> {
-  mkdirSync(folder);
-  // Makes the folder a project. --prefix would do too, but makes npm ignore the machine's configuration, such as certificates.
-  writeFileSync(join(folder, "package.json"), "{}");
-  const options = ["--prefer-offline", "--no-audit", "--no-fund"];
-  await execute("npm", ["install", ...options, ...files], { cwd: folder, env: { ...process.env, ...env } });
-}
-
-/** Creates the archive that better-sqlite3 would download, from the checkout's binary. Returns the variable that names its folder. */
-async function createPrebuilt(home: string): Promise<Readonly<Record<string, string>>> {
-  const store = createRequire(join(root, "packages/store/package.json"));
-  const manifest = store.resolve("better-sqlite3/package.json");
-  const { version } = JSON.parse(readFileSync(manifest, "utf8")) as { readonly version: string };
-  const folder = join(home, "prebuilt");
-  const binary = "build/Release/better_sqlite3.node";
-  cpSync(join(dirname(manifest), binary), join(folder, binary));
-  const name = `better-sqlite3-v${version}-node-v${process.versions.modules}-${process.platform}-${process.arch}.tar.gz`;
-  await execute("tar", ["czf", name, binary], { cwd: folder });
-  return { npm_config_better_sqlite3_local_prebuilds: folder };
 }
 
 function countPackages(folder: string): number {

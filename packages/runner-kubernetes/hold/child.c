@@ -152,18 +152,23 @@ static void run_in_path(const struct order *order, const char *path) {
   }
 }
 
+/* Becomes the program of the order, with its environment and that of the container. */
+__attribute__((noreturn)) static void execute(const struct order *order) {
+  const char *name = order->arguments[0], *path = make_environment(order);
+  int has_slash = 0;
+  for (const char *it = name; *it != 0; it++) has_slash |= *it == '/';
+  if (has_slash) CALL3(execve, name, order->arguments, environment);
+  else if (*name != 0) run_in_path(order, path);
+  refuse(name, ": not found in the sandbox\n");
+}
+
 /* Turns a new child of process 1 into the program of the order. */
 __attribute__((noreturn)) static void become(const struct order *order, const int inner[3]) {
   for (int standard = 0; standard < 3; standard++) CALL3(dup3, inner[standard], standard, 0);
   CALL3(setsid, 0, 0, 0);
   reset_signals();
   if (CALL3(chdir, order->directory, 0, 0) < 0) refuse(order->directory, ": no such folder in the sandbox\n");
-  const char *name = order->arguments[0], *path = make_environment(order);
   const char *refused = enter_jail(order);
   if (refused) refuse(refused, ": the kernel refused this part of the jail\n");
-  int has_slash = 0;
-  for (const char *it = name; *it != 0; it++) has_slash |= *it == '/';
-  if (has_slash) CALL3(execve, name, order->arguments, environment);
-  else if (*name != 0) run_in_path(order, path);
-  refuse(name, ": not found in the sandbox\n");
+  execute(order);
 }

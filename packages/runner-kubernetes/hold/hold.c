@@ -4,6 +4,7 @@
  * hold bridge SOCKET: carries bytes between its stdin and stdout and a unix socket, as bridge.c says.
  * hold probe WORD...: tells what the network and the jail let it reach, as probe.c says.
  * hold scan ADDRESS FIRST LAST: tells the ports of a machine to which it can connect, as scan.c says.
+ * hold terminal COLUMNS ROWS PROGRAM...: runs a program on a terminal, as terminal.c says.
  *
  * It needs only the kernel: no libc, no other file but the seccomp profile beside the socket. One thread waits in ppoll,
  * and no other call blocks. child.c is what happens between the order and the program of the agent.
@@ -45,6 +46,7 @@ enum { CONNECT_SECONDS = 60, GRACE_SECONDS = 2, CLEAN_SECONDS = 10, PAUSE_MS = 5
 #include "bridge.c"
 #include "probe.c"
 #include "scan.c"
+#include "terminal.c"
 
 enum stream { INPUT, OUTPUT, ERRORS, STREAMS };
 
@@ -339,17 +341,19 @@ static void greet(void) {
 __attribute__((noreturn, used)) void begin(long *stack) {
   long count = stack[0];
   const char *const *arguments = (const char *const *)(stack + 1);
+  container_environment = arguments + count + 1;
   if (count == 3 && is_same(arguments[1], "bridge")) bridge(arguments[2]);
   if (count > 2 && is_same(arguments[1], "probe")) probe(count - 2, arguments + 2);
   if (count == 5 && is_same(arguments[1], "scan")) scan(arguments + 2);
-  if (count > 2) die("usage: hold [SOCKET] | bridge SOCKET | probe WORD... | scan ADDRESS FIRST LAST\n");
+  if (count > 4 && is_same(arguments[1], "terminal")) terminal(arguments[2], arguments[3], arguments + 4);
+  if (count > 2)
+    die("usage: hold [SOCKET] | bridge SOCKET | probe WORD... | scan ADDRESS FIRST LAST | terminal COLUMNS ROWS PROGRAM...\n");
   /* Elsewhere it would kill processes of others. */
   if (CALL3(getpid, 0, 0, 0) != 1) die("hold: it must be process 1 of a container\n");
   const char *path = count > 1 ? arguments[1] : "/budgie/hold.sock";
   CALL5(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
   limit(RLIMIT_CORE, 0);
   CALL3(close_range, 3, ~0U, 0);
-  container_environment = arguments + count + 1;
   await_signals();
   read_profile(path);
   connect_sidecar(path);

@@ -44,8 +44,7 @@ describe.skipIf(lack !== undefined)("the runner on a cluster", () => {
     return child;
   }
 
-  const findPods = async (session: RunnerSession) =>
-    (await kubectl("get", "pods", "-l", `dev.budgie.session=${session.id}`, "-o", "name")).trim();
+  const findPods = async ({ id }: RunnerSession) => (await cluster.listPods(id)).map(({ name }) => name);
 
   it("keeps secrets of a turn out of etcd and the audit log, where the Pod is", async () => {
     await using opened = await openSession();
@@ -56,7 +55,7 @@ describe.skipIf(lack !== undefined)("the runner on a cluster", () => {
     });
     expect(await text(child.stdout)).toBe(`${secrets.file}\n${secrets.variable} ${secrets.words}\n`);
 
-    const [name = ""] = (await findPods(opened.session)).split("/").slice(-1);
+    const [name = ""] = await findPods(opened.session);
     for (const place of [cluster.server.auditLog, cluster.server.storage]) {
       const found = [name, ...Object.values(secrets)].filter((word) => hasText(place, word));
       expect(found).toEqual([name]);
@@ -74,10 +73,10 @@ describe.skipIf(lack !== undefined)("the runner on a cluster", () => {
     await using opened = await openSession();
     const child = await start(opened.session, "echo up; sleep 100");
     await once(child.stdout, "data");
-    await kubectl("delete", await findPods(opened.session), "--wait=false");
+    await kubectl("delete", "pods", ...(await findPods(opened.session)), "--wait=false");
     await expect(child.exit).rejects.toMatchObject({ code: "AGENT_CRASHED" });
     await expect(start(opened.session, "true")).rejects.toMatchObject({ code: "SESSION_UNUSABLE" });
-    await expect.poll(() => findPods(opened.session), PATIENT).toBe("");
+    await expect.poll(() => findPods(opened.session), PATIENT).toEqual([]);
   }, 200_000);
 
   it("opens a session from a Pod that was ready in a fraction of the time of a new one", async () => {

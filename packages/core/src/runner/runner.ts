@@ -78,8 +78,10 @@ export interface RunnerSession {
   paths(directory: string, workspacePath?: WorkspacePath): AgentPaths;
   /**
    * Starts a process and resolves once it runs. Rejects with a `BudgieError` if it could not be run (`RUNNER_UNAVAILABLE`,
-   * `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`, `CONFIG_INVALID`); a command that fails is
-   * an {@link Exit}.
+   * `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`, `CONFIG_INVALID`, and `INPUT_INVALID` for
+   * access that the runner cannot enforce or beside another process that it cannot run; `SESSION_NOT_FOUND` once the session has ended; where
+   * a sandbox waits for a place, `QUEUE_FULL` if none was free in time, and `AGENT_CRASHED`, `DISK_LIMIT`, `OUT_OF_MEMORY` or `TIMED_OUT` if
+   * that ended it before the process ran); a command that fails is an {@link Exit}.
    */
   start(command: Command, options: StartOptions): Promise<AgentProcess>;
   /**
@@ -185,6 +187,8 @@ export type StartOptions = {
   readonly access?: Access | undefined;
   /** All of the process's stdin, without NUL characters; if left out, `AgentProcess.stdin` stays open */
   readonly input?: string | undefined;
+  /** Runs it on a terminal of this size, which is {@link AgentProcess.terminal}; without `input`. Only a runner without `openTerminal` has it */
+  readonly terminal?: TerminalSize | undefined;
   /** Stops the process with the reason `cancelled`, also during its start */
   readonly signal?: AbortSignal | undefined;
   /** Resolves when the process may run; the start is prepared meanwhile */
@@ -228,8 +232,11 @@ export interface AgentProcess {
   /**
    * Runs a program on a terminal of its own, with the process's image, files, network and limits, but the sandbox's own variables only. It
    * ends with the process at the latest, and may begin a moment before its terminal has the size. Left out if the runner has no terminals
+   * beside a process
    */
   readonly openTerminal?: ((argv: Command["argv"], size: TerminalSize) => Promise<Terminal>) | undefined;
+  /** The terminal on which it runs; its keys are not `stdin`, and what it shows is not `stdout`. Left out unless {@link StartOptions.terminal} was given */
+  readonly terminal?: Terminal | undefined;
   /** Leaves it to the session's next start; left out if it ends with its turn */
   readonly standBy?: (() => void) | undefined;
   /**

@@ -1,10 +1,10 @@
 import { BudgieError, type ErrorCode } from "@budgie/core";
 import { listOf, fieldsOf, textOf, quote } from "./parse-object.ts";
-import type { ClusterObject } from "./cluster.ts";
+import type { Cluster, ClusterObject } from "./cluster.ts";
 
-/** The state of a Pod: `waiting` with a sentence for people, `running` with all containers, or `failed` for good. */
+/** The state of a Pod: `waiting` with a sentence for people, and whether for room; `running` with all containers, or `failed` for good. */
 export type PodState =
-  | { readonly state: "waiting"; readonly why: string }
+  | { readonly state: "waiting"; readonly why: string; readonly isFull?: boolean }
   | { readonly state: "running" }
   | { readonly state: "failed"; readonly error: BudgieError };
 
@@ -20,7 +20,38 @@ export function judgePod({ isEnding, name, spec, status }: ClusterObject): PodSt
   if (isEnding) return { state: "failed", error: podError(name, ["AGENT_CRASHED", "is being deleted", AGAIN]) };
   const isRunning = containers.length > 0 && containers.every((one) => fieldsOf(one["state"])["running"] !== undefined);
   if (isRunning && status["phase"] === "Running") return { state: "running" };
-  return { state: "waiting", why: `waiting for the cluster: ${findWaitReason(conditions, containers, spec)}` };
+  const isFull = findScheduled(conditions)?.["status"] === "False";
+  const why = `waiting for the cluster: ${findWaitReason(conditions, containers, spec)}`;
+  return { state: "waiting", why, ...(isFull ? { isFull } : {}) };
+}
+
+const EXPLAIN_MS = 2_000;
+
+/** Returns the reason for which the wire to a Pod ended, with what the cluster knows of the Pod. Never rejects. */
+export async function explainEnd(
+  cluster: Pick<Cluster, "get">,
+  name: string,
+  reason: BudgieError,
+): Promise<BudgieError> {
+  const answer = await cluster.get("pods", name, { limitMs: EXPLAIN_MS }).catch(() => undefined);
+  if (answer?.outcome !== "done") return reason;
+  const state = judgePod(answer.object);
+  if (state.state === "failed") return state.error;
+  return isOfSilentNode(answer.object) ? silentError(answer.object) : reason;
+}
+
+/** Tells if a Pod whose containers ran when they were told of last counts as not ready, which is the cluster's word for a node that is silent. */
+function isOfSilentNode(pod: ClusterObject): boolean {
+  const ready = listOf(pod.status["conditions"]).find(({ type }) => type === "Ready");
+  return judgePod(pod).state === "running" && ready?.["status"] === "False";
+}
+
+function silentError({ name, spec }: ClusterObject): BudgieError {
+  const node = quote(textOf(spec["nodeName"]));
+  return new BudgieError(
+    "AGENT_CRASHED",
+    `The Pod "${quote(name)}" was lost with its node "${node}", which the cluster hears nothing of. Check that node and its kubelet, then begin a new session.`,
+  );
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -92,16 +123,21 @@ function listEnds(containers: readonly Fields[]): string {
 }
 
 function findWaitReason(conditions: readonly Fields[], containers: readonly Fields[], spec: Fields): string {
-  const scheduled = conditions.find(({ type }) => type === "PodScheduled");
+  const scheduled = findScheduled(conditions);
   if (scheduled?.["status"] === "False") {
     const fallback = scheduled["reason"] === "SchedulingGated" ? "its queue has not admitted it" : "no node has room";
-    return quote(textOf(scheduled["message"])) || fallback;
+    const words = quote(textOf(scheduled["message"])) || fallback;
+    return /\bInsufficient\b/u.test(words) ? `${words.replace(/\.$/u, "")} ("limits" may ask for less)` : words;
   }
   const reasons = containers.map((one) => textOf(fieldsOf(fieldsOf(one["state"])["waiting"])["reason"]));
   const reason = quote(reasons.find((text) => text !== "") ?? "");
   if (scheduled === undefined) return "no node has been chosen";
   const node = quote(textOf(spec["nodeName"]));
   return `its containers start${node === "" ? "" : ` on the node "${node}"`}${reason === "" ? "" : ` (${reason})`}`;
+}
+
+function findScheduled(conditions: readonly Fields[]): Fields | undefined {
+  return conditions.find(({ type }) => type === "PodScheduled");
 }
 
 function podError(name: string, [code, happened, advice]: End): BudgieError {

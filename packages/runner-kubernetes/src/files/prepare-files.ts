@@ -20,15 +20,15 @@ export async function prepareFiles(
   { copy, filling, shownPath, signal }: PreparedFiles,
 ): Promise<void> {
   const work = [
-    copy.findCovers(live, command),
+    copy.findCovers(live, command, signal),
     readHomeCovers(command, { shownPath }),
     filling.fill(command, signal),
   ] as const;
   await Promise.allSettled(work);
   try {
     const [covers, ofHome] = await Promise.all(work);
-    await coverHome(live.wire, ofHome);
-    await hideCovers(live.wire, covers);
+    await coverHome(live.wire, ofHome, { signal });
+    await hideCovers(live.wire, covers, signal);
   } catch (error) {
     throw namePod(live, error);
   }

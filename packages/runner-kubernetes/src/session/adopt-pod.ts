@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type ErrorCode, type SessionId } from "@budgie/core";
 import { judgePod, type ClusterObject } from "../api/index.ts";
 import { OURS, toMetadata } from "../lease/index.ts";
-import { askPod } from "./ask-pod.ts";
+import { askPod, isBusyAnswer } from "./ask-pod.ts";
 import { connectPod, removePod, type PodOpening, type PodPlace } from "./open-pod.ts";
 import { namePod, type LivePod } from "./live-pod.ts";
 
@@ -13,8 +13,8 @@ const MOST_TRIES = 5;
 const MAY_LIVE: readonly ErrorCode[] = ["CONFIG_INVALID", "RUNNER_UNAVAILABLE"];
 
 /**
- * Takes over the Pod that a dead owner left of a session, and ends what runs in it; `undefined` if there is none that can be used. One that cannot
- * be reached stays, and may be tried again: nothing else has what the session did last. The caller makes sure that the owner is dead.
+ * Takes over the Pod that a dead owner left of a session, and ends what runs in it; `undefined` if there is none that can be used. It is good for
+ * nothing but packing, since its walls were not proven here, and its shape may be any. One that cannot be reached stays, and may be tried again: nothing else has what the session did last. The caller makes sure that the owner is dead.
  */
 export async function adoptPod(
   place: PodPlace,
@@ -70,7 +70,7 @@ async function endProcesses({ wire }: LivePod): Promise<void> {
       await askPod(wire, { purpose: "control", ask: "idle" });
       return;
     } catch (error) {
-      if (performance.now() >= until) throw error;
+      if (!isBusyAnswer(error) || performance.now() >= until) throw error;
       await sleep(PAUSE_MS);
     }
   }

@@ -8,16 +8,23 @@ export type PodWait = {
   readonly limitMs: number;
   /** Hears what it waits for, as a clause for people */
   readonly onWait?: ((why: string) => void) | undefined;
+  /** Hears again and again that the cluster has no room, so that others can make some */
+  readonly onFull?: (() => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
+/** The time between two looks for room. */
+export const FULL_PAUSE_MS = 2_000;
+
 /** Resolves when a Pod runs. Rejects with the reason of one that failed, with `QUEUE_FULL` after the limit, or with `CANCELLED`. */
 export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait): Promise<void> {
-  let why = "the cluster has not told of it";
+  let why = "the cluster has not reported the Pod's state yet";
   let unfollow: () => void = () => undefined;
   const limit = AbortSignal.timeout(wait.limitMs);
   // Neither the limit nor a watch between two connections keeps a command's process from its end.
   const alive = setTimeout(() => undefined, wait.limitMs);
+  let isFull = false;
+  const asking = setInterval(() => (isFull ? wait.onFull?.() : undefined), FULL_PAUSE_MS);
   const signal = AbortSignal.any([limit, ...(wait.signal === undefined ? [] : [wait.signal])]);
   try {
     await new Promise<void>((resolve, reject) => {
@@ -25,6 +32,7 @@ export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait):
       signal.addEventListener("abort", stop, { once: true });
       if (signal.aborted) stop();
       const hear = (state: PodState | undefined): void => {
+        isFull = state?.state === "waiting" && state.isFull === true;
         if (state === undefined) reject(goneError(name));
         else if (state.state === "running") resolve();
         else if (state.state === "failed") reject(state.error);
@@ -37,6 +45,7 @@ export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait):
     });
   } finally {
     clearTimeout(alive);
+    clearInterval(asking);
     unfollow();
   }
 }

@@ -1,14 +1,21 @@
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
-import { explainEnd, type Cluster, type ClusterObject, type Manifest } from "../api/index.ts";
+import {
+  deletedError,
+  explainEnd,
+  findRefusal,
+  type Cluster,
+  type ClusterObject,
+  type Manifest,
+} from "../api/index.ts";
 import { discardPod, toMetadata, type HeldLease } from "../lease/index.ts";
-import { toSandboxPod, type PodShape } from "../pod/index.ts";
+import { choosePodUser, toSandboxPod, type PodShape } from "../pod/index.ts";
 import { BRIDGE, POD } from "../requests/index.ts";
 import { openExec, type Wire, type WireStream } from "../wire/index.ts";
 import { askPod } from "./ask-pod.ts";
-import { awaitPod, cancelledError, fullError, type PodWait } from "./await-pod.ts";
+import { awaitPod, cancelledError, FULL_PAUSE_MS, fullError, type PodWait } from "./await-pod.ts";
 import type { FollowedPods } from "./follow-pods.ts";
 import { keepConnected } from "./keep-connected.ts";
 import { namePod, type LivePod } from "./live-pod.ts";
@@ -32,10 +39,6 @@ export type PodOpening = {
 
 // A Pod without budgie ends itself after two minutes. This is for one whose program cannot do that any more.
 const MOST_SECONDS = 7 * 24 * 60 * 60;
-// Ids that no image and no person has.
-const FIRST_UID = 100_000;
-const LAST_UID = 2_000_000_000;
-const QUOTA_PAUSE_MS = 2_000;
 const MOST_TRIES = 3;
 
 /**
@@ -43,15 +46,18 @@ const MOST_TRIES = 3;
  * agent before the sidecar ran: it does so when the sidecar's container cannot be made at once.
  */
 export async function openPod(place: PodPlace, opening: PodOpening): Promise<LivePod> {
+  const until = performance.now() + opening.wait.limitMs;
+  // The quota, the start and each try wait for the same moment.
+  const rest = (): PodWait => ({ ...opening.wait, limitMs: Math.max(0, Math.ceil(until - performance.now())) });
   for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-    const pod = await openOnce(place, opening);
+    const pod = await openOnce(place, opening, rest);
     if (pod.areFoldersOwn) return pod;
     await pod.remove();
   }
   throw foreignError();
 }
 
-async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> {
+async function openOnce(place: PodPlace, opening: PodOpening, rest: () => PodWait): Promise<LivePod> {
   const { cluster, lease, owner } = place;
   const { session, shape } = opening;
   const name = `budgie-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
@@ -60,14 +66,14 @@ async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> 
     ...shape,
     name,
     labels,
-    user: chooseUser(),
+    user: choosePodUser(),
     owner: lease.reference,
     mostSeconds: MOST_SECONDS,
   });
   try {
     const named = { ...manifest, metadata: { ...manifest.metadata, annotations } };
-    const created = await create(cluster, named, opening.wait);
-    await awaitPod(place.pods, name, opening.wait);
+    const created = await create(cluster, named, rest());
+    await awaitPod(place.pods, name, rest());
     return await connectPod(place, { created, opening, remove: () => removePod(place, created) });
   } catch (error) {
     // Also one whose creation was not answered.
@@ -86,12 +92,6 @@ export async function removePod(place: PodPlace, pod: Pick<ClusterObject, "name"
   }
 }
 
-/** Chooses the user of a Pod. The kernel counts the processes of a user on the whole node, and an agent's limit is for its own. */
-function chooseUser(): PodShape["user"] {
-  const id = randomInt(FIRST_UID, LAST_UID);
-  return { uid: id, gid: id };
-}
-
 type NamedManifest = Manifest & { readonly metadata: { readonly name: string } };
 
 /** Creates the Pod once the namespace's quota has room for it. */
@@ -99,13 +99,15 @@ async function create(cluster: Cluster, manifest: NamedManifest, wait: PodWait):
   const until = performance.now() + wait.limitMs;
   for (let said = ""; ;) {
     if (wait.signal?.aborted === true) throw cancelledError();
-    // One whose request was given up could be created all the same, and nobody would know of it.
+    // One whose request was cancelled could be created all the same, and nobody would know of it.
     const answer = await cluster.create("pods", manifest);
     if (answer.outcome === "done") return answer.object;
     const why = answer.outcome === "wait" ? answer.why : "a Pod of its name exists";
     if (performance.now() >= until) throw fullError(manifest.metadata.name, why);
     if (why !== said) wait.onWait?.((said = why));
-    await sleep(QUOTA_PAUSE_MS, undefined, { signal: wait.signal }).catch(() => undefined);
+    wait.onFull?.();
+    const pauseMs = Math.min(FULL_PAUSE_MS, until - performance.now());
+    await sleep(pauseMs, undefined, { signal: wait.signal }).catch(() => undefined);
   }
 }
 
@@ -128,6 +130,7 @@ export async function connectPod(
       openBridge: async (over) => openExec({ ...(await cluster.execOptions(name, POD.sidecar, BRIDGE)), signal: over }),
       onStream: opening.onStream,
       mayConnect: lease.isFresh,
+      findEnd: (failure) => findRefusal(cluster, created, failure),
     },
     signal,
   );
@@ -183,7 +186,7 @@ function parseHello({ landlock, ports }: Readonly<Record<string, unknown>>): Liv
   }
   throw new BudgieError(
     "RUNNER_UNAVAILABLE",
-    "The Pod said nothing of its kernel that budgie knows. Use the same version of budgie for its image.",
+    "The Pod did not describe its kernel as this version of budgie expects. Use the same version of budgie for its image.",
   );
 }
 
@@ -191,12 +194,11 @@ function isNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-function deletedError(name: string): BudgieError {
-  return new BudgieError("AGENT_CRASHED", `The Pod "${name}" was deleted by somebody else. Begin a new session.`);
-}
-
 function closedError(name: string): BudgieError {
-  return new BudgieError("SESSION_UNUSABLE", `The Pod "${name}" was given up. Begin a new session.`);
+  return new BudgieError(
+    "SESSION_UNUSABLE",
+    `Budgie has closed its connection to the Pod "${name}". Begin a new session.`,
+  );
 }
 
 function foreignError(): BudgieError {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import pLimit from "p-limit";
 import { BudgieError, type SessionId } from "@budgie/core";
+import { orAborted } from "@budgie/core/bounds";
 import type { LivePod } from "./live-pod.ts";
 import type { PodWait } from "./await-pod.ts";
 import type { PodOpening } from "./open-pod.ts";
@@ -24,12 +25,15 @@ export type OwnPod = {
 export type OwnPodMeans = {
   readonly session: SessionId;
   readonly usualShape: PodOpening["shape"];
-  /** The Pod that a dead owner left */
+  /**
+   * The Pod that a dead owner left. Nobody knows how it was made and if its walls hold, so that it is only packed: the first use of the session
+   * opens another one
+   */
   readonly left?: LivePod | undefined;
   /** Opens a Pod with all that was packed of the session */
   readonly open: (shape: PodOpening["shape"], wait: Pick<PodWait, "signal">) => Promise<LivePod>;
   /** Tells if a process can be started in a Pod: its agent's container may have ended, and left all that the session has */
-  readonly isUsable: (pod: LivePod) => Promise<boolean>;
+  readonly isUsable: (pod: LivePod, signal: AbortSignal | undefined) => Promise<boolean>;
   /** Packs what a Pod has of the session, for another one */
   readonly pack: (pod: LivePod, shape: PodOpening["shape"], signal: AbortSignal) => Promise<void>;
 };
@@ -40,46 +44,81 @@ const MOVE_LIMIT_MS = 10 * 60_000;
 export function createSessionPod(means: OwnPodMeans): OwnPod {
   const { isUsable, left, open: openNew, pack, session, usualShape } = means;
   const inTurn = pLimit(1);
-  let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] } | undefined;
+  /** The Pod that there is, with its shape unless that is unknown */
+  let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] | undefined } | undefined;
   let isLost = false;
-  if (left !== undefined) enter(left, usualShape);
+  /** A Pod that was packed, and whose removal failed */
+  let old: LivePod | undefined;
+  if (left !== undefined) enter(left, undefined);
 
-  function enter(pod: LivePod, shape: PodOpening["shape"]): LivePod {
+  function enter(pod: LivePod, shape: PodOpening["shape"] | undefined): LivePod {
     const mine = (present = { pod, shape });
-    void pod.lost.then(() => (isLost ||= present === mine));
+    void pod.lost.then(async () => {
+      if (present !== mine) return;
+      isLost = true;
+      // It can be used no more, and its session may stay for days. The removal of that tries once more.
+      await pod.remove().catch(() => undefined);
+    });
     return pod;
   }
 
   async function open(wait: Pick<PodWait, "signal">, asked: PodOpening["shape"] | undefined): Promise<LivePod> {
     if (isLost) throw lostError(session);
+    const enough = await findEnough(asked, wait.signal);
+    if (enough !== undefined) return enough;
     const shape = asked ?? present?.shape ?? usualShape;
-    if (present !== undefined && isDeepStrictEqual(present.shape, shape)) {
-      // Whoever asks for no shape starts nothing.
-      if (asked === undefined || (await isUsable(present.pod))) return present.pod;
-    }
-    await leave(AbortSignal.timeout(MOVE_LIMIT_MS));
+    const limit = AbortSignal.timeout(MOVE_LIMIT_MS);
+    await leave(wait.signal === undefined ? limit : AbortSignal.any([limit, wait.signal]));
     return enter(await openNew(shape, wait), shape);
   }
 
-  async function leave(signal: AbortSignal): Promise<void> {
-    if (present === undefined || isLost) return;
+  /** Finds the Pod that there is, if it will do. */
+  async function findEnough(
+    asked: PodOpening["shape"] | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<LivePod | undefined> {
+    if (present?.shape === undefined) return undefined;
     const { pod, shape } = present;
-    await pack(pod, shape, signal);
-    // A Pod that was lost after its last byte takes nothing with it.
-    [present, isLost] = [undefined, false];
-    await pod.remove();
+    // Whoever asks for no shape starts nothing.
+    if (asked === undefined) return pod;
+    return isDeepStrictEqual(shape, asked) && (await isUsable(pod, signal)) ? pod : undefined;
+  }
+
+  async function leave(signal: AbortSignal): Promise<void> {
+    if (present !== undefined && !isLost) {
+      const { pod, shape = usualShape } = present;
+      await pack(pod, shape, signal);
+      // A Pod that was lost after its last byte takes nothing with it.
+      [old, present, isLost] = [pod, undefined, false];
+    }
+    await removeOld();
+  }
+
+  /** Removes the Pod that was left. No other one begins before, or the next owner could take the old one for it. */
+  async function removeOld(): Promise<void> {
+    await old?.remove();
+    old = undefined;
+  }
+
+  /** Does a task after those before it, which may take minutes. The caller waits no longer than its signal says. */
+  function doInTurn<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
+    const turn = inTurn(() => {
+      signal?.throwIfAborted();
+      return task();
+    });
+    return orAborted(turn, signal);
   }
 
   return {
-    open: (wait, shape) => inTurn(() => open(wait, shape)),
+    open: (wait, shape) => doInTurn(wait.signal, () => open(wait, shape)),
     isLost: () => isLost,
-    leave: (signal) => inTurn(() => leave(signal)),
+    leave: (signal) => doInTurn(signal, () => leave(signal)),
     remove: () =>
       inTurn(async () => {
-        const last = present?.pod;
-        present = undefined;
         isLost = true;
-        await last?.remove();
+        await removeOld();
+        await present?.pod.remove();
+        present = undefined;
       }),
   };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { BudgieError } from "@budgie/core";
-import { explainEnd } from "../../src/api/explain-end.ts";
+import { explainEnd } from "../../src/api/judge-pod.ts";
 import { connectFakeApi, toObject, type Said } from "../helpers/fake-api.ts";
 
 const SILENT = new BudgieError("RUNNER_UNAVAILABLE", "The Pod said nothing.");

@@ -52,10 +52,17 @@ it("names the node on which containers do not start", () => {
 
 it.each([
   [unscheduled("Unschedulable", "0/3 nodes have\u001b[1m enough memory"), "0/3 nodes have?[1m enough memory"],
+  [
+    unscheduled("Unschedulable", "0/1 nodes are available: 1 Insufficient cpu."),
+    '0/1 nodes are available: 1 Insufficient cpu ("limits" may ask for less)',
+  ],
   [unscheduled("SchedulingGated"), "its queue has not admitted it"],
-  [{}, "no node has been chosen"],
-])("waits for the cluster, and says for what: %j", (status, words) => {
-  expect(judge(status)).toEqual({ state: "waiting", why: `waiting for the cluster: ${words}` });
+])("waits for room in the cluster, and says for what: %j", (status, words) => {
+  expect(judge(status)).toEqual({ state: "waiting", why: `waiting for the cluster: ${words}`, isFull: true });
+});
+
+it("waits for a node without a lack of room", () => {
+  expect(judge({})).toEqual({ state: "waiting", why: "waiting for the cluster: no node has been chosen" });
 });
 
 it("runs when all of its containers do, unless it is being deleted", () => {

@@ -3,6 +3,7 @@ import { BudgieError, createSessionId } from "@budgie/core";
 import type { Cluster, ClusterObject } from "../../src/api/index.ts";
 import { parseObject } from "../../src/api/parse-object.ts";
 import type { HeldLease } from "../../src/lease/index.ts";
+import type { FollowedPods } from "../../src/session/follow-pods.ts";
 import { openPod, removePod } from "../../src/session/open-pod.ts";
 import { connectFakeApi, toObject } from "../helpers/fake-api.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
@@ -15,6 +16,36 @@ const LEASE: HeldLease = {
   abandon: () => undefined,
   release: async () => undefined,
 };
+
+const PODS: FollowedPods = { follow: () => () => undefined, isRefused: () => false, close: () => undefined };
+
+const QUOTA = { status: 403, json: { message: 'pods "a" is forbidden: exceeded quota: none' } };
+
+it("waits for the quota and for the start of a Pod until one and the same moment", async () => {
+  let creations = 0;
+  let isGone = false;
+  const { cluster, heard } = await connectFakeApi(({ method }) => {
+    isGone ||= method === "DELETE";
+    if (method === "GET" && !isGone) return { status: 200, json: toObject("made") };
+    if (method !== "POST") return { status: isGone && method === "GET" ? 404 : 200 };
+    return (creations += 1) === 1 ? QUOTA : { status: 201, json: toObject("made") };
+  });
+  const limitMs = 500;
+  const follow: FollowedPods["follow"] = (_name, onState) => {
+    const timer = setTimeout(() => onState({ state: "running" }), limitMs - 100);
+    return () => clearTimeout(timer);
+  };
+  const opening = openPod(
+    { cluster, owner: OWNER, lease: LEASE, pods: { ...PODS, follow } },
+    { session: createSessionId(), shape: SHAPE, onStream: () => undefined, wait: { limitMs } },
+  );
+
+  await expect(opening).rejects.toMatchObject({
+    code: "QUEUE_FULL",
+    message: expect.stringContaining("not reported the Pod's state"),
+  });
+  expect(heard.map(({ method }) => method)).toContain("DELETE");
+});
 
 it("removes a Pod whose session is cancelled while the cluster creates it", async () => {
   const cancelling = new AbortController();
@@ -29,9 +60,8 @@ it("removes a Pod whose session is cancelled while the cluster creates it", asyn
       setImmediate(() => response.writeHead(201).end(JSON.stringify(toObject("made"))));
     };
   });
-  const pods = { follow: () => () => undefined, close: () => undefined };
   const opening = openPod(
-    { cluster, owner: OWNER, lease: LEASE, pods },
+    { cluster, owner: OWNER, lease: LEASE, pods: PODS },
     {
       session: createSessionId(),
       shape: SHAPE,
@@ -59,7 +89,7 @@ it("tries a removal again that failed, when the cluster is back", async () => {
         resolve();
       },
     } as unknown as Cluster;
-    const pods = { follow: () => () => undefined, close: () => undefined };
+    const pods = PODS;
     failing = removePod({ cluster, owner: OWNER, lease: LEASE, pods }, object);
   });
   await expect(failing).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });

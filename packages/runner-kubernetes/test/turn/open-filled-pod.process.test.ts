@@ -54,6 +54,7 @@ it("a Pod whose walls did not hold gets nothing of the session, and is removed",
         onState({ state: "running" });
         return () => undefined;
       },
+      isRefused: () => false,
       close: () => undefined,
     },
   };

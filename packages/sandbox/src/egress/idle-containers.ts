@@ -9,6 +9,8 @@ export type IdleContainers = {
   release(container: Stoppable): void;
   /** Releases a container, and stops it at once unless another process uses it. */
   releaseAndStop(container: Stoppable): Promise<void>;
+  /** Stops the container that has been idle longest, if that is this long. */
+  stopLongest(leastMs: number): void;
   /** Forgets a container that is being removed. */
   forget(container: Stoppable): void;
 };
@@ -18,7 +20,7 @@ export type IdleContainersOptions = {
   readonly most: number;
 };
 
-type Use = { processes: number; timer: NodeJS.Timeout | undefined };
+type Use = { processes: number; timer: NodeJS.Timeout | undefined; readonly sinceMs: number };
 
 /** Creates the table of a runner's session containers. One that a process uses is never stopped, even above the limit. */
 export function createIdleContainers({ idleMs, most }: IdleContainersOptions): IdleContainers {
@@ -40,21 +42,32 @@ export function createIdleContainers({ idleMs, most }: IdleContainersOptions): I
     const use = uses.get(container);
     if (use === undefined || --use.processes > 0) return;
     uses.delete(container);
-    uses.set(container, { processes: 0, timer: setTimeout(() => void stop(container), idleMs).unref() });
+    const timer = setTimeout(() => void stop(container), idleMs).unref();
+    uses.set(container, { processes: 0, timer, sinceMs: performance.now() });
+  }
+
+  /** Finds the container that has been idle longest. */
+  function findLongest(): readonly [Stoppable, Use] | undefined {
+    return [...uses].find(([, use]) => use.processes === 0);
   }
 
   return {
     acquire(container) {
       const processes = (uses.get(container)?.processes ?? 0) + 1;
       forget(container);
-      const idle = [...uses].find(([, use]) => use.processes === 0)?.[0];
+      const idle = findLongest()?.[0];
       if (uses.size >= most && idle !== undefined) void stop(idle);
-      uses.set(container, { processes, timer: undefined });
+      uses.set(container, { processes, timer: undefined, sinceMs: performance.now() });
     },
     release,
     async releaseAndStop(container) {
       release(container);
       if (uses.get(container)?.processes === 0) await stop(container);
+    },
+    stopLongest(leastMs) {
+      const [container, use] = findLongest() ?? [];
+      if (container !== undefined && use !== undefined && performance.now() - use.sinceMs >= leastMs)
+        void stop(container);
     },
     forget,
   };

@@ -71,3 +71,15 @@ it("does not stop one that was forgotten or acquired again", async () => {
 
   expect(stopped).toEqual([]);
 });
+
+it("stops on demand only the one that is idle longest, and long enough", () => {
+  const { sessionContainer, idleContainers, stopped } = createPlace(9);
+  const [busy, first, second] = [sessionContainer("busy"), sessionContainer("first"), sessionContainer("second")];
+  for (const one of [busy, first, second]) idleContainers.acquire(one);
+  for (const one of [first, second]) idleContainers.release(one);
+
+  idleContainers.stopLongest(60_000);
+  expect(stopped).toEqual([]);
+  for (let count = 0; count < 3; count += 1) idleContainers.stopLongest(0);
+  expect(stopped).toEqual(["first", "second"]);
+});

@@ -46,7 +46,7 @@ export async function startCluster(
   images: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Cluster> {
-  const state = `/tmp/budgie-cluster-${name}`;
+  const state = toStateFolder(name);
   const script = (...argv: readonly string[]) => run(SCRIPT, argv, { env: { ...process.env, ...environment } });
   const kubeconfig = join(state, "kubeconfig");
   await script("up", name);
@@ -75,6 +75,16 @@ export async function startCluster(
       await script("down", name);
     },
   };
+}
+
+/** Ends a cluster, and removes all that it left. */
+export async function endCluster(name: string): Promise<void> {
+  await run(SCRIPT, ["down", name], { env: process.env });
+}
+
+/** Returns the folder of a cluster, which only root can read. */
+export function toStateFolder(name: string): string {
+  return `/tmp/budgie-cluster-${name}`;
 }
 
 type Options = { readonly env: NodeJS.ProcessEnv; readonly input?: string | undefined };

@@ -132,6 +132,28 @@ export function describeStreams(setup: RunnerSetup): void {
       expect(await lasting.exitCode).not.toBe(0);
       expect(lasting.stream.closed).toBe(true);
     });
+
+    it("runs a process on a terminal, which closes with it, if it opens none beside one", async ({ skip }) => {
+      const contract = await contractSession();
+      const terminal = { columns: 93, rows: 31 };
+      const process = await contract.start("stty size; echo up; read -r code; exit $code", {
+        input: undefined,
+        terminal,
+      });
+      const { terminal: opened } = process;
+      if (opened === undefined) {
+        await process.stop("cancelled");
+        return skip("this runner runs no process on a terminal");
+      }
+
+      const shown = await readUntil(opened.stream, "up\r\n");
+      opened.stream.resume().write("9\r");
+
+      expect(shown).toBe("31 93\r\nup\r\n");
+      expect(await opened.exitCode).toBe(9);
+      expect(opened.stream.closed).toBe(true);
+      expect(await process.exit).toMatchObject({ exitCode: 9, reason: undefined });
+    });
   });
 }
 

@@ -6,7 +6,7 @@ import { EXIT, type ClusterSection, type Host } from "@budgie/mcp-server";
 import { loadConfigFile } from "../../config/config-file.ts";
 import type { Config } from "../../config/config.ts";
 import { createStyle } from "../../terminal/style.ts";
-import { setConfig } from "../config/set-config.ts";
+import { setKeys } from "../config/set-config.ts";
 import { failureText, findingLines, isFailure, type Finding } from "../findings/finding.ts";
 import { findLogin } from "./find-login.ts";
 import { isReady, listClusterFindings } from "./list-cluster-findings.ts";
@@ -66,9 +66,8 @@ async function writeKeys(
     existsSync(file) ? file : undefined,
     host.home,
   ).options;
-  for (const [key, value] of Object.entries(keys)) {
-    if (written[key] !== value) setConfig({ file, key, value: JSON.stringify(value) }, host);
-  }
+  const missing = Object.entries(keys).filter(([key, value]) => written[key] !== value);
+  if (missing.length > 0) setKeys(file, Object.fromEntries(missing), host);
 }
 
 /** The namespace that the chart makes by default. */

@@ -36,17 +36,36 @@ export function setConfig({ file: path, key, sectionOf, value }: SetConfigOption
         ];
   const keys = [...section, ...splitKey(key)];
   const text = value === undefined ? removeValue(file.text, keys) : putValue(file.text, keys, toValue(value));
+  return write({ file, text, changed: [keys] }, host);
+}
+
+/** Sets keys at the top of the configuration file, in one change. */
+export function setKeys(path: string, values: Readonly<Record<string, unknown>>, host: Host): number {
+  const file = loadOwnFile(path);
+  let { text } = file;
+  for (const [key, value] of Object.entries(values)) text = putValue(text, [key], value);
+  return write({ file, text, changed: Object.keys(values).map((key) => [key]) }, host);
+}
+
+type Change = {
+  readonly file: ReturnType<typeof loadOwnFile>;
+  readonly text: string;
+  /** The keys whose values may be shown */
+  readonly changed: readonly (readonly string[])[];
+};
+
+/** Writes the text and shows the change, if it is a valid configuration. */
+function write({ changed, file, text }: Change, host: Host): number {
+  const { path } = file;
   if (text === file.text) {
     host.stdout.write(`Nothing to change in "${path}".\n`);
     return 0;
   }
   const content = parseConfigFile(jsonFormat.parse(text), { file: path, home: host.home });
   parseSource(toSource({ file: path, content }, {}), host);
-  host.stdout.write(
-    formatPatch(path, [file.text, text], (shown) =>
-      maskValues(shown, (at) => keys.every((name, level) => at[level] === name)),
-    ),
-  );
+  const isShown = (at: readonly (number | string)[]): boolean =>
+    changed.some((keys) => keys.every((name, level) => at[level] === name));
+  host.stdout.write(formatPatch(path, [file.text, text], (shown) => maskValues(shown, isShown)));
   replaceClientFile(file, { text, mode: 0o600, keepsBackup: false });
   host.stdout.write(`Wrote "${path}". A server that runs already does not read it again.\n`);
   return 0;

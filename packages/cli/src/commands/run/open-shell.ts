@@ -9,12 +9,6 @@ import { printEnd } from "./print-end.ts";
 
 /** Runs `budgie shell`: a shell for a person in an agent's sandbox. Resolves to the shell's exit code. */
 export async function openShell(config: Config, options: CallOptions, host: Host): Promise<number> {
-  if (config.cluster !== undefined) {
-    throw new BudgieError(
-      "CONFIG_INVALID",
-      'On a cluster "budgie shell" has no terminal. Run single commands with "budgie exec AGENT -- COMMAND", or add --runner docker.',
-    );
-  }
   const { terminal } = host;
   if (terminal === undefined) {
     throw new BudgieError(
@@ -28,39 +22,39 @@ export async function openShell(config: Config, options: CallOptions, host: Host
       ...options,
       client: "budgie shell",
       readPrompt: async () => "shell",
-      createProtocol: (checked) => createShellProtocol({ build: createBuildCommand(checked, host), host, terminal }),
+      createProtocol(checked) {
+        const isInPod = checked.cluster !== undefined;
+        return createShellProtocol({ build: createBuildCommand(checked, host), host, terminal, isInPod });
+      },
       print: (turn, log) => printEnd(turn, log, host),
     },
     host,
   );
 }
 
-type Shell = { readonly build: BuildCommand; readonly host: Host; readonly terminal: HostTerminal };
+type Shell = {
+  readonly build: BuildCommand;
+  readonly host: Host;
+  readonly terminal: HostTerminal;
+  /** True if the sandbox is a Pod */
+  readonly isInPod: boolean;
+};
 
-// The engine gives a program on a terminal the sandbox's own variables only. So a first process writes the agent's into the sandbox's
-// memory, and stays as long as the shell does.
-const VARIABLES = "/tmp/.budgie-variables";
-const HOLD = 'umask 077; export -p >"$0" && echo ready && exec sleep 2147483647';
-const BEGIN = '. "$0"; rm -f "$0"; if command -v bash >/dev/null; then exec bash; else exec sh; fi';
+type Turn = Parameters<Protocol>[0];
 
 /** Creates the protocol that connects a person's terminal to a shell. It has no time limit. */
-function createShellProtocol({ build, host, terminal }: Shell): Protocol {
+function createShellProtocol(shell: Shell): Protocol {
+  const { host, isInPod, terminal } = shell;
   return async (turn) => {
-    const { agent, directory, session, signal, timeoutMs } = turn;
-    const command = build(turn, ["/bin/sh", "-c", HOLD, VARIABLES]);
-    const child = await session.start(command, { directory, input: "", signal });
-    child.stderr.resume();
+    const child = await (isInPod ? startInPod(turn, shell) : startHolder(turn, shell));
     let exitCode: number | undefined;
     try {
-      // Its only line, or the end of a process that could not write the variables.
-      await Promise.race([once(child.stdout, "data"), child.exit]);
-      child.stdout.resume();
-      exitCode = await connect(await openTerminal(child, host, terminal), host, terminal);
+      exitCode = await connect(child.terminal ?? (await openTerminal(child, host, terminal)), host, terminal);
     } finally {
       await child.stop("shutdown");
     }
     const { oomKilled, reason } = await child.exit;
-    const context = { agent: agent.name, program: "/bin/sh", timeoutMs };
+    const context = { agent: turn.agent.name, program: "/bin/sh", timeoutMs: turn.timeoutMs };
     // A shell that has ended by itself is no failure of budgie's.
     const failure = exitCode === undefined ? findExitFailure({ reason: reason ?? "shutdown" }, context) : undefined;
     if (failure !== undefined) throw failure;
@@ -69,13 +63,46 @@ function createShellProtocol({ build, host, terminal }: Shell): Protocol {
   };
 }
 
-async function openTerminal(child: AgentProcess, { env }: Host, terminal: HostTerminal): Promise<Terminal> {
-  const { TERM: given = "" } = env;
-  const type = /^[\w.+-]{1,40}$/.test(given) ? given : "xterm";
-  const argv: Command["argv"] = ["env", "-i", `TERM=${type}`, "/bin/sh", "-c", BEGIN, VARIABLES];
+const BEGIN = "if command -v bash >/dev/null; then exec bash; else exec sh; fi";
+
+/** Starts the shell itself on a terminal: no other process of the session can run beside one in a Pod. */
+async function startInPod(turn: Turn, { build, host, terminal }: Shell): Promise<AgentProcess> {
+  const { directory, session, signal } = turn;
+  const command = build(turn, ["/bin/sh", "-c", `export TERM="$0"; ${BEGIN}`, findTerminalType(host)]);
+  const child = await session.start(command, { directory, signal, terminal: terminal.size() });
+  // Its first bytes may be the reason why there is no terminal.
+  child.stderr.once("data", (text: Buffer) => void host.stderr.write(text)).resume();
+  return child;
+}
+
+// An engine gives a program on a terminal the sandbox's own variables only. So a first process writes the agent's into the sandbox's
+// memory, and stays as long as the shell does.
+const VARIABLES = "/tmp/.budgie-variables";
+const HOLD = 'umask 077; export -p >"$0" && echo ready && exec sleep 2147483647';
+
+async function startHolder(turn: Turn, { build }: Shell): Promise<AgentProcess> {
+  const { directory, session, signal } = turn;
+  const command = build(turn, ["/bin/sh", "-c", HOLD, VARIABLES]);
+  const child = await session.start(command, { directory, input: "", signal });
+  child.stderr.resume();
+  return child;
+}
+
+/** Opens a terminal beside the first process, once that has written the variables. */
+async function openTerminal(child: AgentProcess, host: Host, terminal: HostTerminal): Promise<Terminal> {
+  // Its only line, or the end of a process that could not write the variables.
+  await Promise.race([once(child.stdout, "data"), child.exit]);
+  child.stdout.resume();
+  const script = `. "$0"; rm -f "$0"; ${BEGIN}`;
+  const argv: Command["argv"] = ["env", "-i", `TERM=${findTerminalType(host)}`, "/bin/sh", "-c", script, VARIABLES];
   const opened = await child.openTerminal?.(argv, terminal.size());
   if (opened === undefined) throw new BudgieError("RUNNER_UNAVAILABLE", "This runner opens no terminals.");
   return opened;
+}
+
+function findTerminalType({ env }: Host): string {
+  const { TERM: given = "" } = env;
+  return /^[\w.+-]{1,40}$/.test(given) ? given : "xterm";
 }
 
 /** Connects a person's terminal to one in the sandbox until that is closed. Resolves to the exit code of its program. */

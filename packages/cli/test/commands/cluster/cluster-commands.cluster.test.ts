@@ -1,48 +1,35 @@
-import { execFile, execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findClusterLack, startCluster, type Cluster } from "@budgie/testkit";
-import { writeKubeconfig } from "../../../../runner-kubernetes/test/helpers/fake-api.ts";
+import { findClusterLack } from "@budgie/testkit";
 import { budgiePath } from "../../helpers/start-budgie.ts";
+import { startUserCluster, type UserCluster } from "../../cluster/start-user-cluster.ts";
 import { createInstallUser, type InstallUser } from "../install/create-install-user.ts";
 
-const RENDERED = readFileSync(fileURLToPath(new URL("../../../../../deploy/rendered.yaml", import.meta.url)), "utf8");
-// A fixed tag, which nodes do not ask a registry for.
-const IMAGES = { sandboxImage: "budgie-demo:commands", kubernetesSidecarImage: "budgie-kubernetes:commands" };
 const AGENTS = { own: { protocol: "acp", description: "sub-agent: Own.", command: "sh" } };
 const LIMITS = { cpus: 0.2, memory: "256m", disk: "100m" };
 const lack = findClusterLack();
 
 describe.skipIf(lack !== undefined)("with the chart and its account", () => {
-  let server: Cluster;
+  let cluster: UserCluster;
   let user: InstallUser;
-  let kubeconfig: string;
 
   beforeAll(async () => {
-    for (const image of Object.values(IMAGES)) {
-      execFileSync("docker", ["tag", image.replace(/:commands$/, ":latest"), image]);
-    }
-    server = await startCluster("commands", Object.values(IMAGES));
-    await server.kubectl(["apply", "-f", "-"], RENDERED.replace("registry.example.com/budgie/", "budgie-"));
-    await server.kubectl(["-n", "budgie", "wait", "--for=create", "serviceaccount/default", "--timeout=100s"]);
+    cluster = await startUserCluster("commands");
     user = createInstallUser();
     mkdirSync(join(user.home, ".config/budgie"), { recursive: true });
     const file = join(user.home, ".config/budgie/config.json");
-    const config = { ...IMAGES, agents: AGENTS, limits: LIMITS, allowRoot: [realpathSync(user.project)] };
+    const config = { ...cluster.images, agents: AGENTS, limits: LIMITS, allowRoot: [realpathSync(user.project)] };
     writeFileSync(file, JSON.stringify(config));
     writeFileSync(join(user.project, "README"), "hello\n");
   }, 300_000);
   afterAll(async () => {
     user?.[Symbol.dispose]();
-    await server?.[Symbol.asyncDispose]();
-    for (const image of Object.values(IMAGES)) execFileSync("docker", ["rmi", image]);
+    await cluster?.[Symbol.asyncDispose]();
   }, 60_000);
 
-  const listObjects = async (): Promise<string> =>
-    (await server.kubectl(["-n", "budgie", "get", "pods,leases", "--output=name"])).stdout;
   /** Runs a command of budgie in a process of its own: a session is kept once its process has ended. */
   const inPod = async (script: string, ...more: readonly string[]): Promise<string> => {
     const words = ["exec", "own", "-C", user.project, ...more, "--", "sh", "-c", script];
@@ -51,13 +38,7 @@ describe.skipIf(lack !== undefined)("with the chart and its account", () => {
   };
 
   it("init writes the cluster, doctor sees its walls hold, and a session goes on in another Pod", async () => {
-    const { stdout: token } = await server.kubectl(["-n", "budgie", "create", "token", "budgie"]);
-    const admin = readFileSync(server.kubeconfig, "utf8");
-    const [, address = ""] = /server: "([^"]+)"/.exec(admin) ?? [];
-    const [, authority = ""] = /certificate-authority-data: ([^,}\s]+)/.exec(admin) ?? [];
-    const cluster = { server: address, "certificate-authority-data": authority };
-    kubeconfig = writeKubeconfig(cluster, { token: token.trim() });
-    const init = await user.run(["init", "--runner", "kubernetes", "--yes"], { KUBECONFIG: kubeconfig });
+    const init = await user.run(["init", "--runner", "kubernetes", "--yes"], { KUBECONFIG: cluster.kubeconfig });
     const doctor = await user.run(["doctor", "--prove"]);
 
     // Nobody is logged in to Kiro.
@@ -69,10 +50,10 @@ describe.skipIf(lack !== undefined)("with the chart and its account", () => {
 
     // The session is resumed in another Pod, with its copy and its home.
     expect(await inPod("echo new >NEW; echo mine >~/note")).toBe("");
-    expect(await listObjects()).toBe("");
+    expect(await cluster.listObjects()).toBe("");
     expect((await user.run(["sessions", "ls"])).stdout).toMatch(/ kept until /);
     expect(await inPod("cat README NEW ~/note", "--continue")).toBe("hello\nnew\nmine\n");
     expect((await user.run(["changes", "ls"])).stdout).toMatch(/ 1 added /);
-    expect(await listObjects()).toBe("");
+    expect(await cluster.listObjects()).toBe("");
   }, 300_000);
 });

@@ -21,6 +21,8 @@ describe("budgie init --runner kubernetes", () => {
       kubernetesContext: "fake",
       kubernetesNamespace: "budgie",
     });
+    expect(stdout.match(/^Wrote /gm)).toHaveLength(1);
+    expect(stdout).toContain('\n+  "kubernetesContext": "fake",\n');
     expect(stdout).toMatch(/^ok +cluster +Kubernetes v1\.34\.4, context "fake", namespace "budgie"$/m);
     expect(stdout).toMatch(
       /\nTo do:\n[^]* {2}kubectl label --overwrite namespace budgie [^]* {2}budgie image push REGISTRY\/NAME/,

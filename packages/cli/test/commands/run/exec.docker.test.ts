@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { HostTerminal } from "@budgie/mcp-server";
+import { createTerminal } from "./create-terminal.ts";
 import { isContainer, removeKept } from "../../helpers/engine.ts";
 import { runHere } from "../../helpers/run-here.ts";
 import { CALL_VARIABLES, createBudgieUser, TEST_IMAGE, waitFor, type BudgieUser } from "../../helpers/start-budgie.ts";
@@ -132,22 +132,4 @@ it("budgie shell and exec refuse what has no sandbox or no terminal", async () =
 /** The namespaces of two containers differ, except the one that budgie lets them share. */
 function withoutNumbers(rights: string): string {
   return rights.replaceAll(/:\[\d+\]/g, ":[]");
-}
-
-function createTerminal(first: ReturnType<HostTerminal["size"]>) {
-  let [size, isRaw] = [first, false];
-  const listeners = new Set<() => void>();
-  return {
-    size: () => size,
-    setRaw: (raw: boolean) => void (isRaw = raw),
-    isRaw: () => isRaw,
-    onResize(listener: () => void) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    resize(next: typeof size) {
-      size = next;
-      for (const listener of listeners) listener();
-    },
-  };
 }
