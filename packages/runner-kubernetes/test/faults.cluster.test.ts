@@ -166,7 +166,7 @@ describe.skipIf(lack !== undefined)("a cluster that breaks", () => {
       cluster.server.signal("kubelet", "CONT");
     }
     await Promise.all([idle.remove(), running.session.remove(), fresh.remove()]);
-    expect(await cluster.kubectl("get", "pods", "-o", "name")).toBe("");
+    await expect.poll(() => cluster.kubectl("get", "pods", "-o", "name"), PATIENT).toBe("");
   }, 300_000);
 
   it("has nothing left", () => cluster.expectNothingLeft(), 150_000);
