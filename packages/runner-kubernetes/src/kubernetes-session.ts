@@ -16,6 +16,7 @@ import { createDiskReports } from "./session/disk-reports.ts";
 import { type LivePod, type PodOpening } from "./session/live-pod.ts";
 import { cancelledError, type PodWait } from "./session/await-pod.ts";
 import { busyError, createPodProcesses } from "./session/pod-processes.ts";
+import { hasAgentContainer } from "./turn/has-agent-container.ts";
 import { createSessionPod } from "./session/session-pod.ts";
 import { createPodUse } from "./turn/create-pod-use.ts";
 import { joinSignals } from "./turn/join-signals.ts";
@@ -78,6 +79,7 @@ export async function createKubernetesSession(
     usualShape: toShape(context, { directory: SANDBOX.workspace }),
     left,
     open: openNew,
+    isUsable: hasAgentContainer,
     async pack(live, shape, signal) {
       await fillingOf(live).clear(signal);
       const { copyBytes, homeBytes } = shape.limits;

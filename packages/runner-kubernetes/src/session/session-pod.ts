@@ -8,7 +8,8 @@ import type { PodWait } from "./await-pod.ts";
 /** The Pod of a session, which begins when something needs it, and which the session can leave for another one. */
 export type OwnPod = {
   /**
-   * Resolves to a Pod of this shape with all that the session has; default: the Pod that there is, or one of the usual shape. Rejects with
+   * Resolves to a Pod of this shape with all that the session has, in which a process can be started; default: the Pod that there is, whatever
+   * became of its agent's container, or one of the usual shape. Rejects with
    * `SESSION_UNUSABLE` if what the session had was lost with its Pod
    */
   readonly open: (wait: Pick<PodWait, "signal">, shape?: PodOpening["shape"]) => Promise<LivePod>;
@@ -30,6 +31,8 @@ export type OwnPodMeans = {
   readonly left?: LivePod | undefined;
   /** Opens a Pod with all that was packed of the session */
   readonly open: (shape: PodOpening["shape"], wait: Pick<PodWait, "signal">) => Promise<LivePod>;
+  /** Tells if a process can be started in a Pod: its agent's container may have ended, and left all that the session has */
+  readonly isUsable: (pod: LivePod, signal: AbortSignal | undefined) => Promise<boolean>;
   /** Packs what a Pod has of the session, for another one */
   readonly pack: (pod: LivePod, shape: PodOpening["shape"], signal: AbortSignal) => Promise<void>;
 };
@@ -37,7 +40,8 @@ export type OwnPodMeans = {
 const MOVE_LIMIT_MS = 10 * 60_000;
 
 /** Creates the place of a session's Pod. */
-export function createSessionPod({ left, open: openNew, pack, session, usualShape }: OwnPodMeans): OwnPod {
+export function createSessionPod(means: OwnPodMeans): OwnPod {
+  const { isUsable, left, open: openNew, pack, session, usualShape } = means;
   const inTurn = pLimit(1);
   /** The Pod that there is, with its shape unless that is unknown */
   let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] | undefined } | undefined;
@@ -57,12 +61,26 @@ export function createSessionPod({ left, open: openNew, pack, session, usualShap
     return pod;
   }
 
-  async function open(wait: Pick<PodWait, "signal">, shape = present?.shape ?? usualShape): Promise<LivePod> {
+  async function open(wait: Pick<PodWait, "signal">, asked: PodOpening["shape"] | undefined): Promise<LivePod> {
     if (isLost) throw lostError(session);
-    if (present?.shape !== undefined && isDeepStrictEqual(present.shape, shape)) return present.pod;
+    const enough = await findEnough(asked, wait.signal);
+    if (enough !== undefined) return enough;
+    const shape = asked ?? present?.shape ?? usualShape;
     const limit = AbortSignal.timeout(MOVE_LIMIT_MS);
     await leave(wait.signal === undefined ? limit : AbortSignal.any([limit, wait.signal]));
     return enter(await openNew(shape, wait), shape);
+  }
+
+  /** Finds the Pod that there is, if it will do. */
+  async function findEnough(
+    asked: PodOpening["shape"] | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<LivePod | undefined> {
+    if (present?.shape === undefined) return undefined;
+    const { pod, shape } = present;
+    // Whoever asks for no shape starts nothing.
+    if (asked === undefined) return pod;
+    return isDeepStrictEqual(shape, asked) && (await isUsable(pod, signal)) ? pod : undefined;
   }
 
   async function leave(signal: AbortSignal): Promise<void> {

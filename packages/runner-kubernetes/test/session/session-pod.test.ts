@@ -36,6 +36,7 @@ function create({ removalsToFail = 0, ...means }: Partial<OwnPodMeans> & { reado
       did.push(`open ${pod.name}`);
       return pod;
     },
+    isUsable: async () => true,
     pack: async ({ name }) => void did.push(`pack ${name}`),
     ...means,
   });
@@ -113,4 +114,13 @@ it("a caller that is cancelled waits neither for the Pod that another one opens 
   over[2].abort(new Error("third"));
   await expect(moving).rejects.toThrow("third");
   expect(signals[0]?.aborted).toBe(true);
+});
+
+it("a Pod in which nothing can be started is left for another one when something starts, and only then", async () => {
+  const { did, own } = create({ isUsable: async ({ name }) => name !== "0" });
+  expect((await own.open(WAIT, SHAPE)).name).toBe("0");
+  expect((await own.open(WAIT)).name).toBe("0");
+  expect((await own.open(WAIT, SHAPE)).name).toBe("1");
+  expect((await own.open(WAIT, SHAPE)).name).toBe("1");
+  expect(did).toEqual(["open 0", "pack 0", "remove 0", "open 1"]);
 });
