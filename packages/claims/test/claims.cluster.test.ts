@@ -35,7 +35,8 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
     vi.unstubAllEnvs();
     await lab?.[Symbol.asyncDispose]();
     await cluster?.[Symbol.asyncDispose]();
-  }, 120_000);
+    // The lab closes some forty runners one after the other, each with a Lease.
+  }, 600_000);
 
   describe.each(claims.map((claim) => [claim.id, claim] as const))("%s", (id, claim) => {
     const { alone = [], control = "plain", moot = [], open = [] } = ON_CLUSTER[id] ?? {};
