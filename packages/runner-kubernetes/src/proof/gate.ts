@@ -21,7 +21,7 @@ export type Gate = {
 };
 
 /** The Pod whose proof begins. */
-export type BegunPod = Pick<ReachedPod, "nodeAddress" | "service">;
+type BegunPod = Pick<ReachedPod, "nodeAddress" | "service">;
 
 /** The Pod to prove. */
 export type ProvenPod = BegunPod & Pick<LivePod, "kernel">;
@@ -36,7 +36,7 @@ export type BegunProof = {
 };
 
 /** The means of a proof. */
-export type ProofMeans = {
+type ProofMeans = {
   /** Runs a process as an agent is run, and resolves to what it prints */
   readonly run: RunInPod;
   readonly probe: ProbeBeside;
