@@ -55,6 +55,7 @@ export const LONGEST = [
   "cli/test/commands/doctor/prove.docker",
   "claims/test/prove.docker",
   "claims/test/gvisor.docker",
+  "claims/test/claims.cluster",
   "runner-docker/test/contract.docker",
   ...["servers/servers", "kernel/read-only", "session/caller", "network/proxy"].map(
     (name) => `claims/test/${name}.docker`,
@@ -73,6 +74,8 @@ export const LONGEST = [
   ...["contract", "stopping"].map((name) => `runner-local/test/${name}.process`),
   ...["one-call", "commands/docs-site"].map((name) => `cli/test/${name}.process`),
   ...["engine", "agent", "budgie"].map((name) => `cli/test/faults/${name}.faults`),
+  ...["contract", "soak", "proof/gate", "kubernetes-runner"].map((name) => `runner-kubernetes/test/${name}.cluster`),
+  "cli/test/commands/cluster/cluster-commands.cluster",
   ...["languages/calling", "http", "languages/java", "languages/cancelling"].map(
     (name) => `cli/test/interop/${name}.interop`,
   ),
@@ -220,9 +223,10 @@ export default defineConfig({
         test: {
           // They run where scripts/test-cluster has built a cluster, and are skipped elsewhere.
           name: "cluster",
+          globalSetup: "packages/testkit/test/cluster/name-shared-cluster.ts",
           include: ["packages/*/test/**/*.cluster.test.ts"],
           ...onEngine,
-          // Each file has a cluster of its own, which takes a gigabyte, and works more than it waits. Other projects run before.
+          // A cluster takes a gigabyte, and works more than it waits. Other projects run before.
           maxWorkers: availableParallelism(),
           sequence: { groupOrder: 1 },
         },

@@ -20,7 +20,12 @@ start_node() { env -u GOGC scripts/cluster/start "$cluster" "$state" "$built" "$
 
 in_node() { nsenter --target "$(node_pid)" --mount --net --pid "$@"; }
 
-import_image() { in_node ctr --address "$state/run/containerd.sock" --namespace k8s.io images import --all-platforms -; }
+in_images() { in_node ctr --address "$state/run/containerd.sock" --namespace k8s.io images "$@"; }
+
+import_image() { in_images import --all-platforms -; }
+
+# Names an image that a registry is not asked for, as it is for "latest".
+name_local() { in_images tag --force "docker.io/library/$1:latest" "docker.io/library/$1:local"; }
 
 # Ends the processes of a cluster with the first of them, on which their namespaces depend, with all mounts and devices in these. Finds it
 # by its command line, since a start that was interrupted wrote no process id.

@@ -37,7 +37,7 @@ finish_cluster() {
   fi
   if [ ! -e "$work/untested" ] && scripts/test-cluster built >/dev/null 2>&1; then
     stage "A Kubernetes node to try" try_cluster
-    if [ ! -e "$work/untested" ]; then run_cluster_stage; fi
+    if [ ! -e "$work/untested" ]; then BUDGIE_TEST_CLUSTER=trial run_cluster_stage; fi
   fi
 }
 
@@ -51,9 +51,11 @@ finish_build() {
   fi
 }
 
+# Starts the cluster that test files share, which the last of them ends.
 try_cluster() {
+  # One that was left has namespaces of these files.
+  scripts/test-cluster down trial
   timeout 300 scripts/test-cluster up trial || leave_untested "none starts on this machine; see above."
-  scripts/test-cluster down trial || true
 }
 
 # leave_untested WHY: in a file, since stages run in processes of their own.

@@ -1,5 +1,5 @@
 // node beside-foreign.mjs COMMAND ARGUMENT...: runs a command beside another budgie, as on a developer's own machine. That one has a
-// kept session, a live one, and a turn every 15 s, and sweeps the engine every 4 s. Fails if the command fails, or if anything
+// kept session, a live one, and a turn every 30 s, and sweeps the engine every 4 s. Fails if the command fails, or if anything
 // of the other budgie was touched.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -14,7 +14,7 @@ import { listTraces, openEngine } from "./engine.mjs";
 
 const SWEEP_EVERY = "4s";
 // Each turn takes a second of a processor from the tests.
-const TURN_EVERY_MS = 15_000;
+const TURN_EVERY_MS = 30_000;
 const ARGS = ["--keep-sessions", "--ahead", "0", "--sweep-every", SWEEP_EVERY];
 const AGENT = "code-reviewer";
 

@@ -1,7 +1,7 @@
 // node engine-cli.mjs COMMAND ARGUMENT...: the engine's operations for bash scripts.
 import { readFileSync } from "node:fs";
 import { listTraces, openEngine } from "./engine.mjs";
-import { buildImage, hasImage, importImage, isBuilt, loadImage, pullImage, saveImage } from "./images.mjs";
+import { buildImage, findImageId, hasImage, importImage, isBuilt, loadImage, pullImage, saveImage } from "./images.mjs";
 
 const COMMANDS = {
   where: async ({ name, version, endpoint }) => `${name} ${version} at ${endpoint.url}`,
@@ -16,6 +16,11 @@ const COMMANDS = {
   },
   has: async ({ docker }, tag) => {
     if (!(await hasImage(docker, tag))) process.exitCode = 1;
+  },
+  id: async ({ docker }, tag) => {
+    const id = await findImageId(docker, tag);
+    if (id === undefined) throw new Error(`The engine has no image ${tag}.`);
+    return id;
   },
   import: ({ docker }, file, tag) => importImage(docker, file, tag),
   save: ({ docker }, tag, file) => saveImage(docker, tag, file),

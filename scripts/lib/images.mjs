@@ -12,6 +12,10 @@ export async function hasImage(docker, tag) {
   return (await inspect(docker, tag)) !== undefined;
 }
 
+export async function findImageId(docker, tag) {
+  return (await inspect(docker, tag))?.Id;
+}
+
 /** Imports an image from a tar file with a root file system. */
 export async function importImage(docker, file, tag) {
   const [repo, version = "latest"] = tag.split(":");

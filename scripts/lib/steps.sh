@@ -86,6 +86,12 @@ finished() {
   fi
 }
 
+# after NAME COMMAND...: runs a command once that background command has ended, in another one.
+after() {
+  while kill -0 "${begun[$1]}" 2>/dev/null; do sleep 1; done
+  "${@:2}"
+}
+
 # pause NAME: lets a background command rest until `resume NAME`. Neither does anything if it has ended, or never began.
 pause() { kill -STOP -- "-${begun[$1]:-}" 2>/dev/null || true; }
 

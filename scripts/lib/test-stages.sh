@@ -16,7 +16,7 @@ export BUDGIE_TEST_IMAGE=budgie-demo:latest BUDGIE_TEST_BASE_IMAGE=budgie-base B
 
 engine() { node scripts/lib/engine-cli.mjs "$@"; }
 
-# Prepares the checkout, and begins to prepare the rest that `run_main_stages` needs.
+# Prepares the checkout, and begins to prepare the rest that the main stages need.
 prepare_main_stages() {
   scripts/setup
   export BUDGIE_IS_SET_UP=yes
@@ -30,12 +30,17 @@ run_unit_stage() {
   stage "Unit tests" $vitest run --project unit
 }
 
-run_main_stages() {
+# Needs no engine and no image of it, so it runs while images are built.
+run_process_stage() {
   finished node22
   if [ -x "$node22" ]; then export BUDGIE_NODE22="$node22"; fi
   finished compilers
   if needs_compilers; then export BUDGIE_FORWARDER_TOOLS=installed; fi
   stage "Tests that start processes" $vitest run --project process
+}
+
+run_promises_stage() {
+  finished demo
   stage "Tests on the engine beside another budgie, as $(id -un 2>/dev/null || id -u)" $beside_foreign $vitest run --project docker
 }
 

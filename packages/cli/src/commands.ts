@@ -186,6 +186,10 @@ export function addCommands(program: Command, context: CommandContext): Command 
     list: (options) => listSessions(config(), options, host).then(finish),
     remove: (options) => removeSessions(config(), options, host).then(finish),
     export: (options) => exportSession(config(), options, host).then(finish),
+    async bundle(options) {
+      const { bundleSession } = await import("./commands/sessions/bundle-session.ts");
+      finish(await bundleSession(config(), options, host));
+    },
   });
   addChangesCommands(program, createChangesActions({ config, finish, host }));
   addGc(program, (options) => runGc(config(), options, host).then(finish));

@@ -7,5 +7,6 @@ export type { Login, LoginFacts } from "@budgie/sandbox/login";
 export type { Credentials } from "@budgie/sandbox/profile";
 export { openDockerHomes, type DockerHomesOptions } from "./maintenance/open-docker-homes.ts";
 export { packCommits, type CommitsPacking } from "./maintenance/pack-commits.ts";
+export type { Known } from "./session/to-commits-place.ts";
 export { createDockerRunner, type DockerRunnerOptions } from "./docker-runner.ts";
 export { inspectSandbox, type InspectOptions, type SandboxFacts } from "./maintenance/inspect-sandbox.ts";

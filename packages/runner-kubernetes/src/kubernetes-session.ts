@@ -1,4 +1,5 @@
 import { BudgieError, type AgentProcess, type Command, type SessionId, type StartOptions } from "@budgie/core";
+import { orAborted } from "@budgie/core/bounds";
 import { DEFAULT_ACCESS } from "@budgie/core/policy";
 import { createHomeFiles } from "@budgie/sandbox/home";
 import { findWorkspacePath, SANDBOX } from "@budgie/sandbox/profile";
@@ -21,6 +22,7 @@ import { createPodUse } from "./turn/create-pod-use.ts";
 import { joinSignals } from "./turn/join-signals.ts";
 import { openFilledPod } from "./turn/open-filled-pod.ts";
 import type { Opening, Suspendable } from "./turn/suspendable.ts";
+import { createWaits } from "./turn/create-waits.ts";
 import { toOrder } from "./turn/to-order.ts";
 import { toShape } from "./turn/to-shape.ts";
 import { toTerminal } from "./turn/to-terminal.ts";
@@ -43,6 +45,7 @@ export async function createKubernetesSession(
   const processes = createPodProcesses();
   const disk = createDiskReports();
   const removed = new AbortController();
+  const discarded = new AbortController();
   const starting = new Set<Promise<unknown>>();
   // A process runs, or starts.
   let isTaken = false;
@@ -69,7 +72,7 @@ export async function createKubernetesSession(
   if (left !== undefined) await copy.enter(left).catch(abandon);
   const archive = createPodHome(async () => (await openPresent()).wire);
   const files = createHomeFiles(archive);
-  let hear: (why: string) => void = () => undefined;
+  const waits = createWaits();
   let filling: { readonly of: LivePod; readonly home: HomeFilling } | undefined;
   const pod = createSessionPod({
     session: id,
@@ -90,7 +93,7 @@ export async function createKubernetesSession(
       copy.leave();
     },
   });
-  const idler = { stop: () => pod.leave(AbortSignal.timeout(PACK_MS)) };
+  const idler = { stop: () => pod.leave(AbortSignal.any([AbortSignal.timeout(PACK_MS), discarded.signal])) };
   const use = createPodUse({ idle, idler, ended: removed.signal });
   const usedCopy = use.ofCopy(copy);
 
@@ -102,14 +105,14 @@ export async function createKubernetesSession(
   function openNew(shape: PodOpening["shape"], { signal }: Pick<PodWait, "signal">): Promise<LivePod> {
     // A Pod that waits for a next turn gives way to a session that waits for its first.
     const onFull = (): void => idle.stopLongest(LEAST_IDLE_MS);
-    const wait = { limitMs: options.waitMs ?? WAIT_MS, signal, onWait: (why: string) => hear(why), onFull };
+    const wait = { limitMs: options.waitMs ?? WAIT_MS, signal, onWait: waits.tell, onFull };
     const fill = async (fresh: LivePod): Promise<void> => {
       if (isPacked) await kept.restore(fresh, id, signal);
       await copy.enter(fresh);
       // From now on the Pod has what is newest.
       await kept.markStale(id);
     };
-    return openFilledPod(context, { session: id, shape, onStream, wait, processes, fill });
+    return openFilledPod(context, { session: id, shape, onStream, wait, processes, fill }).finally(waits.end);
   }
 
   function fillingOf(live: LivePod): HomeFilling {
@@ -143,7 +146,7 @@ export async function createKubernetesSession(
       const { shownPath } = shape;
       const preparing = prepareFiles(live, command, { copy, filling: fillingOf(live), shownPath, signal });
       try {
-        await Promise.all([network.guarded, preparing, given.ready]);
+        await orAborted(Promise.all([network.guarded, preparing, given.ready]), signal);
       } finally {
         // Files that are still sent would be those of the next start.
         await Promise.allSettled([preparing]);
@@ -166,15 +169,19 @@ export async function createKubernetesSession(
     }
   }
 
-  async function stop(): Promise<void> {
+  async function stop(signal?: AbortSignal): Promise<void> {
     removed.abort(endedError(id));
     idle.forget(idler);
-    await Promise.allSettled(starting);
-    await processes.stop("shutdown");
+    await orAborted(
+      Promise.allSettled(starting).then(() => processes.stop("shutdown")),
+      signal,
+    );
   }
 
-  async function remove(): Promise<void> {
-    await stop();
+  async function remove(signal?: AbortSignal): Promise<void> {
+    discarded.abort(endedError(id));
+    // The end of its Pod is a certain one of what could not be stopped.
+    await stop(signal).catch(() => undefined);
     await Promise.all([egress.close(), pod.remove()]);
     await kept.remove(id);
   }
@@ -197,11 +204,11 @@ export async function createKubernetesSession(
     // A Pod that waits for its first turn is not idle.
     warmUp: () => openPresent().then(() => undefined),
     isLost: pod.isLost,
-    hearWaits: (next) => void (hear = next),
-    remove,
+    hearWaits: waits.hear,
+    remove: () => remove(),
     async suspend(signal) {
-      if (keepMs === undefined) return remove();
-      await stop();
+      if (keepMs === undefined) return remove(signal);
+      await stop(signal);
       await egress.close();
       await pod.leave(signal);
     },

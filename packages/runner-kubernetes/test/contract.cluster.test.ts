@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe } from "vitest";
 import { describeRunner, findClusterLack } from "@budgie/testkit";
 import { listPodProcesses } from "./list-pod-processes.ts";
-import { startRunnerCluster, type RunnerCluster } from "./runner-cluster.ts";
+import { shareRunnerCluster, type RunnerCluster } from "./runner-cluster.ts";
 import { shareThroughCopies } from "./share-through-copies.ts";
 
 const lack = findClusterLack();
@@ -14,7 +14,7 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
   let cluster: RunnerCluster;
 
   beforeAll(async () => {
-    cluster = await startRunnerCluster("contract");
+    cluster = await shareRunnerCluster("contract");
   }, 300_000);
   afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
 
@@ -38,13 +38,10 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
       };
     },
     async leftovers(id) {
-      const output = 'jsonpath={range .items[*]}{.metadata.name} {.metadata.uid}{"\\n"}{end}';
-      const argv = ["-n", cluster.namespace, "get", "pods", "-l", `dev.budgie.session=${id}`, "-o", output];
-      const { stdout } = await cluster.server.kubectl(argv);
-      const pods = stdout.split("\n").flatMap((line) => (line === "" ? [] : [line.split(" ")]));
+      const pods = await cluster.listPods(id);
       return {
-        running: pods.flatMap(([, uid = ""]) => listPodProcesses(uid)),
-        stored: [...pods.map(([name = ""]) => name), ...listKept(id)],
+        running: pods.flatMap(({ uid }) => listPodProcesses(uid)),
+        stored: [...pods.map(({ name }) => name), ...listKept(id)],
       };
     },
     widest: { workspace: "rw", egress: { mode: "open", hosts: [] }, limits: {} },

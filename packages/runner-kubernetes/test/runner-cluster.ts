@@ -1,17 +1,21 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createOwner, type Owner, type Runner } from "@budgie/core";
-import { startCluster, toEndedProcess, type Cluster } from "@budgie/testkit";
+import { createNamespace, shareCluster, startCluster, toEndedProcess, type Cluster } from "@budgie/testkit";
+import { connectCluster, type ClusterObject } from "../src/api/index.ts";
 import { createKubernetesRunner, type KubernetesRunnerOptions } from "../src/index.ts";
 
 /** A cluster whose namespace denies all traffic, and the runners of one user on it. */
 export type RunnerCluster = AsyncDisposable & {
   readonly server: Cluster;
   readonly namespace: string;
+  /** What a runner needs to find it, and the limits of small Pods */
+  readonly options: Pick<KubernetesRunnerOptions, "image" | "kubeconfig" | "limits" | "namespace" | "sidecarImage">;
   /** A folder of the host for workspaces and state */
   readonly place: string;
+  /** Lists the Pods of a session, at less cost than a run of kubectl */
+  listPods(session: string): Promise<readonly ClusterObject[]>;
   createRunner(options?: Partial<KubernetesRunnerOptions>): Promise<{ readonly owner: Owner; readonly runner: Runner }>;
 };
 
@@ -21,33 +25,43 @@ const POLICY = {
   metadata: { name: "deny-all" },
   spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"] },
 };
-const LIMITS = { memoryBytes: 512 * 1024 ** 2, cpus: 0.1 };
+// With less of a processor, the scan of the node by each new runner takes ten seconds. With more, a node of two has no room for five.
+const LIMITS = { memoryBytes: 512 * 1024 ** 2, cpus: 0.3 };
 
-/** Starts a cluster. Its namespace and the tags of its images have its name. */
+const COPIED = ["budgie-demo:latest", "budgie-kubernetes:latest"];
+// Nodes ask no registry for these.
+const IMAGES = { image: "budgie-demo:local", sidecarImage: "budgie-kubernetes:local" };
+
+/** Starts a cluster, whose namespace has its name. */
 export async function startRunnerCluster(name: string): Promise<RunnerCluster> {
-  // A fixed tag, which nodes do not ask a registry for.
-  const [image, sidecarImage] = [`budgie-demo:${name}`, `budgie-kubernetes:${name}`];
-  for (const tag of [image, sidecarImage]) execFileSync("docker", ["tag", tag.replace(/:.*/, ":latest"), tag]);
+  return createRunnerCluster(await startCluster(name, COPIED), name);
+}
+
+/** Makes a namespace on the cluster that test files share. */
+export async function shareRunnerCluster(namespace: string): Promise<RunnerCluster> {
+  return createRunnerCluster(await shareCluster([namespace], COPIED), namespace);
+}
+
+async function createRunnerCluster(server: Cluster, namespace: string): Promise<RunnerCluster> {
   const place = mkdtempSync(join(tmpdir(), "budgie-runner-"));
   const stateDir = join(place, "state");
-  const server = await startCluster(name, [image, sidecarImage]);
-  await server.kubectl(["create", "namespace", name]);
-  await server.kubectl(["label", "namespace", name, "pod-security.kubernetes.io/enforce=restricted"]);
-  await server.kubectl(["-n", name, "create", "-f", "-"], JSON.stringify(POLICY));
-  await server.kubectl(["-n", name, "wait", "--for=create", "sa/default", "--timeout=100s"]);
+  await createNamespace(server, namespace);
+  await server.kubectl(["-n", namespace, "create", "-f", "-"], JSON.stringify(POLICY));
+  const api = await connectCluster({ kubeconfig: server.kubeconfig, namespace });
+  const options = { kubeconfig: server.kubeconfig, namespace, ...IMAGES, limits: LIMITS };
   return {
     server,
-    namespace: name,
+    namespace,
+    options,
     place,
-    async createRunner(options = {}) {
+    listPods: (session) => api.list("pods", `dev.budgie.session=${session}`),
+    async createRunner(others = {}) {
       const owner = createOwner({ stateDir, process: toEndedProcess() });
-      const where = { kubeconfig: server.kubeconfig, namespace: name, image, sidecarImage };
-      const runner = await createKubernetesRunner({ ...where, owner, stateDir, limits: LIMITS, ...options });
+      const runner = await createKubernetesRunner({ ...options, owner, stateDir, ...others });
       return { owner, runner };
     },
     async [Symbol.asyncDispose]() {
       await server[Symbol.asyncDispose]();
-      execFileSync("docker", ["rmi", image, sidecarImage]);
       rmSync(place, { recursive: true, force: true });
     },
   };

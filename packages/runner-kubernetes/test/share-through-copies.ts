@@ -18,13 +18,13 @@ function wrap(session: RunnerSession): RunnerSession {
   return {
     ...session,
     async start(command, options) {
-      const { access = DEFAULT_ACCESS, directory, ready } = options;
+      const { access = DEFAULT_ACCESS, directory, ready, signal } = options;
       const copy = session.copy?.();
       if (copy === undefined) throw new Error("The session has no copy");
       const workspace = access.workspace === "ro" ? ("ro-copy" as const) : ("copy" as const);
       await ready;
       if ((await lstat(directory).catch(() => undefined))?.isDirectory() === true)
-        await copy.fill(listEntries(directory));
+        await copy.fill(listEntries(directory), { signal });
       const child = await session.start(command, { ...options, access: { ...access, workspace } });
       const exit = child.exit.then(async (end) => {
         // A session that has ended has none any more, which a test that looks at the files sees.
@@ -37,6 +37,7 @@ function wrap(session: RunnerSession): RunnerSession {
   };
 }
 
+/** Lists all but files of other users, which a copy could not keep from its agent. */
 async function* listEntries(directory: string): AsyncGenerator<FilledEntry> {
   const found = await readdir(directory, { recursive: true, withFileTypes: true });
   const paths = found.map((entry) => join(entry.parentPath, entry.name).slice(directory.length + 1));
@@ -47,7 +48,8 @@ async function* listEntries(directory: string): AsyncGenerator<FilledEntry> {
     const bits = mode & 0o777;
     if (stats.isSymbolicLink()) yield { entry: { path, kind: "link", target: await readlink(at) } };
     else if (stats.isDirectory()) yield { entry: { path, kind: "folder", mode: bits } };
-    else yield { entry: { path, kind: "file", mode: bits, size }, content: await readFile(at) };
+    else if (stats.uid === process.getuid?.())
+      yield { entry: { path, kind: "file", mode: bits, size }, content: await readFile(at) };
   }
 }
 

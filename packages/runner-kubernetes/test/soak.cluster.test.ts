@@ -24,8 +24,7 @@ describe.skipIf(lack !== undefined)("many turns on a cluster", () => {
   let directory: string;
   const kubectl = async (...argv: readonly string[]) =>
     (await cluster.server.kubectl(["-n", cluster.namespace, ...argv])).stdout;
-  const findPods = async (session: string) =>
-    (await kubectl("get", "pods", "-l", `dev.budgie.session=${session}`, "-o", "name")).split("\n").filter(Boolean);
+  const findPods = async (session: string) => (await cluster.listPods(session)).map(({ name }) => name);
   const listProcesses = () => listProcessesIn(`/budgie-cluster-${NAME}/`, "kubepods");
 
   beforeAll(async () => {
@@ -64,7 +63,7 @@ describe.skipIf(lack !== undefined)("many turns on a cluster", () => {
       },
       async delete(session) {
         const pods = await findPods(session);
-        if (pods.length > 0) await kubectl("delete", "--ignore-not-found", "--wait=false", ...pods);
+        if (pods.length > 0) await kubectl("delete", "pods", "--ignore-not-found", "--wait=false", ...pods);
       },
       leave: (session) => expect.poll(() => findPods(session), PATIENT).toEqual([]),
     };

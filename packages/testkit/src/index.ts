@@ -14,6 +14,8 @@ export { createHostHome, type HostHome, type HostHomeOptions } from "./host-home
 export { isAlive } from "./is-alive.ts";
 export { sendJson } from "./send-json.ts";
 export { serveOnLoopback, type LoopbackServer } from "./serve-on-loopback.ts";
+export { createNamespace } from "./cluster/create-namespace.ts";
+export { shareCluster } from "./cluster/share-cluster.ts";
 export { findClusterLack, startCluster, type Cluster } from "./cluster/start-cluster.ts";
 export { toEndedProcess } from "./to-ended-process.ts";
 export { installKiroCli, kiroCliPath } from "./install-kiro-cli.ts";

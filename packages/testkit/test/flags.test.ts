@@ -21,10 +21,19 @@ const OF_PROGRAMS = {
   ],
   // "budgie build-image --tag"
   "runner-docker/src/image/find-agent-program.ts": ["--tag"],
-  "runner-docker/src/maintenance/pack-commits.ts": ["--all", "--ignore-missing", "--not", "--quiet"],
+  "runner-docker/src/session/to-commits-place.ts": [
+    "--all",
+    "--format",
+    "--git-dir",
+    "--ignore-missing",
+    "--not",
+    "--quiet",
+    "--stdin",
+  ],
   "runner-docker/src/ssh/to-ssh-command.ts": ["--host"],
   // of a Dockerfile's COPY
   "sandbox/src/images/list-bases.ts": ["--from"],
+  "sandbox/src/init/build-git-setup.ts": ["--bare", "--quiet", "--skip-worktree", "--stdin", "--template", "--verify"],
   "sandbox/src/login/copy-session-database.ts": ["--max-old-space-size", "--no-warnings"],
   "sandbox/src/proc/measure-folder.ts": ["--exclude"],
   "store/src/database/sqlite.ts": ["--ignore-scripts", "--include", "--prefix"],

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createServer } from "node:net";
 import type { Claim, Probe } from "../probe/claim.ts";
 import { inPerl, inSandbox } from "../probe/in-sandbox.ts";
+import type { Lab } from "../lab/lab.ts";
 
 /** The default sockets of engines and their components. */
 const SOCKETS: Readonly<Record<string, readonly string[]>> = {
@@ -34,7 +35,7 @@ export const ENGINE_CLAIMS: readonly Claim[] = [
     probes: [
       {
         name: "connect to an abstract socket of the host",
-        attempt: (lab) => besideAbstractSocket((name) => makeAbstractProbe(name).attempt(lab)),
+        attempt: (lab) => besideAbstractSocket(lab, (name) => makeAbstractProbe(name).attempt(lab)),
       },
     ],
   },
@@ -63,14 +64,15 @@ function connectTo(): string {
   }`;
 }
 
-/** Runs `action` while this process listens on an abstract socket. */
-async function besideAbstractSocket<T>(action: (name: string) => Promise<T>): Promise<T> {
+/** Runs an attack while somebody listens on an abstract socket of the host. */
+async function besideAbstractSocket<T>({ target }: Lab, action: (name: string) => Promise<T>): Promise<T> {
   const name = `budgie-lab-${randomUUID()}`;
+  await using _listening = await (target.listenBeside ?? listenHere)(name);
+  return await action(name);
+}
+
+async function listenHere(name: string): Promise<AsyncDisposable> {
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(`\0${name}`, resolve));
-  try {
-    return await action(name);
-  } finally {
-    server.close();
-  }
+  return { [Symbol.asyncDispose]: async () => void server.close() };
 }

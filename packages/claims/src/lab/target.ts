@@ -9,6 +9,8 @@ export type Target = {
   readonly createRunner: (options: TargetOptions) => Promise<Runner>;
   /** True if its processes can reach the egress proxy; without one, they run without a network */
   readonly hasProxy: boolean;
+  /** Listens on an abstract Unix socket of the machine that its processes run on; default: of this machine */
+  readonly listenBeside?: ((name: string) => Promise<AsyncDisposable>) | undefined;
   /** The container engine behind it; left out if it has none, and {@link NO_ENGINE} is then the verdict on what only an engine can break */
   readonly engine?: TargetEngine | undefined;
 };

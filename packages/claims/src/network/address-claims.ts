@@ -26,13 +26,13 @@ export const ADDRESS_CLAIMS: readonly Claim[] = [
       makeProbe("open a packet socket", "tried(socket(my $socket, 17, SOCK_RAW, 0x0300) ? 0 : -1);"),
       makeProbe(
         "add an address to a network interface",
-        `socket(my $socket, PF_INET, SOCK_DGRAM, 0) or untried("$!");
+        `socket(my $socket, PF_INET, SOCK_STREAM, 0) or untried("$!");
         my $request = pack("a16 S n a4 x8", "lo:9", AF_INET, 0, inet_aton("${NOBODY.address}"));
         tried(ioctl($socket, 0x8916, $request) ? 0 : -1);`,
       ),
       makeProbe(
         "switch a network interface off",
-        `socket(my $socket, PF_INET, SOCK_DGRAM, 0) or untried("$!");
+        `socket(my $socket, PF_INET, SOCK_STREAM, 0) or untried("$!");
         my $request = pack("a16 s x14", "lo", 0);
         ioctl($socket, 0x8913, $request) or untried("$!");
         tried(ioctl($socket, 0x8914, $request) ? 0 : -1);`,
@@ -53,7 +53,7 @@ export const ADDRESS_CLAIMS: readonly Claim[] = [
       ),
       makeProbe(
         "mark packets to bypass the routes",
-        `socket(my $socket, PF_INET, SOCK_DGRAM, 0) or untried("$!");
+        `socket(my $socket, PF_INET, SOCK_STREAM, 0) or untried("$!");
         tried(setsockopt($socket, SOL_SOCKET, 36, pack("L", 1)) ? 0 : -1);`,
       ),
     ],

@@ -62,7 +62,7 @@ export function scriptSearch(secrets: readonly string[]): string {
 export function scriptMountSearch(session: string): string {
   return `
     if grep -qF '${session}' /proc/self/mountinfo; then through "it is mounted"; fi
-    grep -q ' /home ' /proc/self/mountinfo && held "only its own is mounted" || untried "there is no home"`;
+    grep -q ' /home[ /]' /proc/self/mountinfo && held "only its own is mounted" || untried "there is no home"`;
 }
 
 /** Creates a probe that reads a secret in the agent's home and at its path on the host. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { TurnRequest } from "@budgie/core";
+import { createSessionId, type TurnRequest } from "@budgie/core";
 import type { Claim, Probe, Verdict } from "../probe/claim.ts";
 import { inSandbox } from "../probe/in-sandbox.ts";
 import { collect } from "../lab/collect.ts";
@@ -80,11 +80,13 @@ export const SESSION_CLAIMS: readonly Claim[] = [
   },
 ];
 
-/** Writes a fake conversation into the other session's home, and returns its secret. */
+/** Writes a fake conversation into another session's home, and returns its secret. */
 async function converse(lab: Lab): Promise<string> {
   const secret = `canary-conversation-${randomUUID()}`;
   const script = 'mkdir -p "$HOME/.local/share/kiro-cli" && printf %s "$1" >"$HOME/.local/share/kiro-cli/conversation"';
-  await lab.run(["/bin/sh", "-c", script, "sh", secret], { session: lab.other });
+  // Not the victim's, whose turn runs: some runners have one turn of a session at a time.
+  const session = await lab.runner.openSession(createSessionId());
+  await lab.run(["/bin/sh", "-c", script, "sh", secret], { session });
   return secret;
 }
 

@@ -45,7 +45,8 @@ export async function createNetworkPlayer(addresses: readonly string[], resolver
   return { container: container.id, canary, [Symbol.asyncDispose]: () => container.remove({ force: true }) };
 }
 
-const PLAY = `
+/** The program of a network player, whose arguments are its answer and its addresses. It says "ready" first. */
+export const PLAY = `
 use strict; use Socket;
 $| = 1;
 $SIG{CHLD} = "IGNORE";

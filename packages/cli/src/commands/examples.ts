@@ -48,6 +48,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   "sessions ls": "sessions ls --json",
   "sessions rm": "sessions rm 5e3b3a0c",
   "sessions export": "sessions export 5e3b3a0c home.tar",
+  "sessions bundle": "sessions bundle 5e3b3a0c",
   changes: "changes",
   "changes ls": "changes ls --all",
   "changes show": "changes show 1f6c0b7a",

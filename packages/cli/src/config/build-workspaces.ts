@@ -18,7 +18,7 @@ export function buildWorkspaces(
 }
 
 function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): WorkspaceSettings {
-  const { agents, budget, cache, env, image, limits, mounts, path, requireImage, services, workspacePath } = workspace;
+  const { agents, budget, cache, env, image, limits, mounts, path, requireImage, services, subfolderGit } = workspace;
   const { file = "", sandbox } = options;
   const key = `workspaces.${JSON.stringify(path)}`;
   const [unenforced] = (["allowHost", "allowPreset", "limits", "mounts", "requireImage", "services"] as const).filter(
@@ -42,7 +42,8 @@ function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): Works
       path: resolveLinks(named),
       option: `"${key}.mounts" in "${file}"`,
     })),
-    workspacePath,
+    workspacePath: choosePath(workspace, `"${key}.workspacePath" in "${file}"`),
+    subfolderGit,
     cache,
     services,
     requireImage,
@@ -50,6 +51,16 @@ function buildWorkspace(workspace: FileWorkspace, options: PolicyOptions): Works
     policies: { ceiling, agents: new Map([...general, ...own]) },
     agents: new Map([...agents].map(([name, { needs }]) => [name, needs])),
   };
+}
+
+/** Chooses the path of a directory in its sandboxes. A subfolder's git works where the repository's directory is around it there too. */
+function choosePath({ subfolderGit, workspacePath }: FileWorkspace, option: string): FileWorkspace["workspacePath"] {
+  if (subfolderGit !== true || workspacePath === "same") return workspacePath;
+  if (workspacePath === undefined) return "same";
+  throw new BudgieError(
+    "CONFIG_INVALID",
+    `The option ${option} is "${workspacePath}", and with "subfolderGit" a directory has its own path. Set it to "same", or remove it.`,
+  );
 }
 
 type Widened = PolicyOptions & { readonly key: string };

@@ -58,6 +58,7 @@ export type FileWorkspace = Omit<EgressWishes, "egress"> &
     readonly limits: Partial<Limits> | undefined;
     readonly budget: BudgetSection | undefined;
     readonly workspacePath: WorkspaceSettings["workspacePath"];
+    readonly subfolderGit: boolean | undefined;
     readonly cache: WorkspaceSettings["cache"];
     readonly services: WorkspaceSettings["services"];
     /** By agent */
@@ -123,7 +124,7 @@ type WorkspacePlace = FileHost & { readonly path: string };
 
 function readWorkspace(section: WorkspaceSection, { file, path, ...place }: WorkspacePlace): FileWorkspace {
   const { agents, budget, cache, env = {}, image, limits, ...rest } = section;
-  const { mounts, requireImage, services, workspacePath, ...hosts } = rest;
+  const { mounts, requireImage, services, subfolderGit, workspacePath, ...hosts } = rest;
   const read = Object.entries(agents).map(([name, agent]) => {
     const option = `"workspaces.${JSON.stringify(path)}.agents.${name}.timeout" in "${file}"`;
     return [
@@ -142,6 +143,7 @@ function readWorkspace(section: WorkspaceSection, { file, path, ...place }: Work
     mounts: mounts?.map((mount) => resolve(resolvePath(mount, place))),
     requireImage,
     workspacePath,
+    subfolderGit,
     cache,
     services: services && Object.entries(services).map(([name, service]) => ({ name, ...service })),
     agents: new Map(read),

@@ -58,6 +58,12 @@ const workspaceSection = z.strictObject(
     workspacePath: workspacePath
       .optional()
       .describe("the path at which new sessions' sandboxes show the directory there"),
+    subfolderGit: z
+      .boolean("true or false")
+      .optional()
+      .describe(
+        "true: a part of a repository there has its own path, and a git of the session's own, which shows the agent all that was committed",
+      ),
     mounts: z
       .array(mountPath, "a list of paths")
       .max(MOST_MOUNTS, `at most ${MOST_MOUNTS} paths`)

@@ -215,3 +215,20 @@ describe("the services and the cache of a directory", () => {
     expect(() => parse({ workspaces: { "~/code": section } })).toThrow(message);
   });
 });
+
+describe("a subfolder's git", () => {
+  it("gives its directory its own path", () => {
+    const { config, home } = parse({ workspaces: { "~/code": { subfolderGit: true }, "~/code/app": {} } });
+
+    expect(findWorkspace(config, join(home, "code/x"))).toMatchObject({ subfolderGit: true, workspacePath: "same" });
+    expect(findWorkspace(config, join(home, "code/app"))?.workspacePath).toBeUndefined();
+  });
+
+  it("is refused where the directory is to have another path", () => {
+    const section = { subfolderGit: true, workspacePath: "/workspace" };
+
+    expect(() => parse({ workspaces: { "~/code": section } })).toThrow(
+      /^The option "workspaces\."~\/code"\.workspacePath" in ".*" is "\/workspace", and with "subfolderGit" a directory has its own path\./,
+    );
+  });
+});

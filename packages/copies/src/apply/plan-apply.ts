@@ -1,5 +1,5 @@
 import { geteuid } from "node:process";
-import { isGitName } from "@budgie/core/guard";
+import { hasGitName } from "@budgie/core/guard";
 import { forEachOf } from "@budgie/core/walk";
 import { checkTreePath } from "../host/check-tree-path.ts";
 import type { HostFolder } from "../host/host-folder.ts";
@@ -91,7 +91,7 @@ function createPlan() {
 /** Returns why a change is never written. A stored set is checked again, since an older budgie may have stored it. */
 function findRefusal({ path, refused }: Change): string | undefined {
   if (refused !== undefined) return refused;
-  if (path.split("/").some(isGitName)) return "it is of git's own folders";
+  if (hasGitName(path)) return "it is of git's own folders";
   if (path.startsWith(STAGE_PREFIX)) return "its name is one that budgie needs";
   return checkTreePath(path);
 }

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { isSessionId } from "@budgie/core";
@@ -26,8 +26,13 @@ export type Base = {
 
 /** The bases of all sessions of a state directory, each in a file. */
 export type BaseFiles = {
-  /** Saves the base of a copy once that is filled: without it, the copy is filled again */
+  /**
+   * Saves the base of a copy once that is filled: without it, the copy is filled again. One of a refresh is on the disk then, since the agent's work
+   * depends on it
+   */
   readonly save: (sessionId: string, base: Base) => Promise<void>;
+  /** Resolves once the session's base is on the disk; rejects if the disk fails */
+  readonly synced: (sessionId: string) => Promise<void>;
   /** Resolves to `undefined` if there is none that can be read */
   readonly load: (sessionId: string) => Promise<Base | undefined>;
   /** Notes that it is used now */
@@ -39,6 +44,7 @@ export type BaseFiles = {
 /** Opens the folder of the bases, which need not exist. */
 export function openBaseFiles(folder: string): BaseFiles {
   const held = createHeldBases();
+  const syncing = new Map<string, Promise<void>>();
   const pathOf = (sessionId: string): string => {
     if (!isSessionId(sessionId)) throw new TypeError("A base belongs to a session.");
     return join(folder, `${sessionId}.jsonl`);
@@ -46,19 +52,29 @@ export function openBaseFiles(folder: string): BaseFiles {
   return {
     async save(sessionId, { manifest, ...facts }) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      const draft = `${pathOf(sessionId)}.new`;
-      const file = await open(draft, "w", 0o600);
+      const path = pathOf(sessionId);
+      // After a power failure the old base would not name the set that has the agent's work.
+      const mustLast = facts.refreshing !== undefined || facts.isRefreshed === true;
+      const file = await open(`${path}.new`, "w", 0o600);
       try {
         await writeFile(file, toLines([facts, ...manifest.entries]));
-        await file.sync();
-      } finally {
+        if (mustLast) await file.sync();
+        held.forget(path);
+        await rename(`${path}.new`, path);
+      } catch (error) {
         await file.close();
+        throw error;
       }
-      held.forget(pathOf(sessionId));
-      await rename(draft, pathOf(sessionId));
-      // After a power failure the old base would not name the set that has the agent's work.
-      await syncEntry(Buffer.from(`${folder}/.`));
+      // An agent has written nothing yet that could be lost with the base, so that its start need not wait for the disk.
+      const promise = syncAndClose(file, folder);
+      syncing.set(sessionId, promise);
+      promise.then(
+        () => syncing.get(sessionId) === promise && syncing.delete(sessionId),
+        () => undefined,
+      );
+      if (mustLast) await promise;
     },
+    synced: async (sessionId) => syncing.get(sessionId),
     async load(sessionId) {
       const path = pathOf(sessionId);
       try {
@@ -79,6 +95,15 @@ export function openBaseFiles(folder: string): BaseFiles {
       }
     },
   };
+}
+
+async function syncAndClose(file: FileHandle, folder: string): Promise<void> {
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await syncEntry(Buffer.from(`${folder}/.`));
 }
 
 // Some megabytes.

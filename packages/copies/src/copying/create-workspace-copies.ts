@@ -123,11 +123,12 @@ export function createWorkspaceCopies(options: CopiesOptions): OpenCopies {
     },
     async collect(copy, turn) {
       if (collect === undefined) return undefined;
+      await bases.synced(turn.sessionId);
       const base = await bases.load(turn.sessionId);
       if (base === undefined) throw lostBaseError(turn.sessionId);
       const references = createReferences("agent");
-      const isKnown = knowFiles(base);
-      const watched = { ...copy, read: () => watchFound(copy.read({ isKnown }), references) };
+      const read: WorkspaceCopy["read"] = ({ take } = {}) => watchFound(copy.read(ofFill(base, take)), references);
+      const watched = { ...copy, read };
       // The changes of a turn that was cancelled matter too, if they are there soon.
       const signal = turn.signal?.aborted === true ? AbortSignal.timeout(AFTER_CANCEL_MS) : turn.signal;
       const changes = await collect(watched, { ...turn, base, signal }).catch((error: unknown) => {
@@ -164,13 +165,15 @@ async function* countEntries<Entry>(entries: AsyncIterable<Entry>, onCount: (cou
   }
 }
 
-/** Returns a function that tells the files which the copy was filled with, by size and rights. A refresh filled it with the agent's versions too. */
-function knowFiles({ isRefreshed, manifest: { entries } }: Base): Required<ReadOptions>["isKnown"] {
-  if (isRefreshed === true) return () => false;
+/** Has a reader take those files alone that the copy was filled with, by size and rights. A refresh filled it with the agent's versions too. */
+function ofFill({ isRefreshed, manifest: { entries } }: Base, take: ReadOptions["take"]): ReadOptions {
+  if (isRefreshed === true || take === undefined) return {};
   const filled = new Map(entries.map((entry) => [entry.path, entry]));
-  return ({ mode, path, size }) => {
-    const entry = filled.get(path);
-    return entry?.kind === "file" && entry.size === size && entry.mode === mode;
+  return {
+    take(file) {
+      const entry = filled.get(file.path);
+      return entry?.kind === "file" && entry.size === file.size && entry.mode === file.mode && take(file);
+    },
   };
 }
 

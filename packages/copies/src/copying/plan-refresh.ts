@@ -1,5 +1,5 @@
 import type { Manifest, TreeEntry } from "@budgie/core/copies";
-import { isGitName } from "@budgie/core/guard";
+import { hasGitName } from "@budgie/core/guard";
 import { advanceBase } from "../sets/advance-base.ts";
 import type { Change } from "../sets/change-set.ts";
 
@@ -64,8 +64,7 @@ export function listTaken(old: Manifest, fresh: Manifest, changes: readonly Chan
   const [before, after] = [old, fresh].map(({ entries }) => new Map(entries.map((entry) => [entry.path, entry])));
   const paths = new Set([...old.entries, ...fresh.entries].map(({ path }) => path));
   return [...paths].filter(
-    (path) =>
-      !own.has(path) && !path.split("/").some(isGitName) && toFacts(before?.get(path)) !== toFacts(after?.get(path)),
+    (path) => !own.has(path) && !hasGitName(path) && toFacts(before?.get(path)) !== toFacts(after?.get(path)),
   );
 }
 

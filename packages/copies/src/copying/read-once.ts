@@ -20,7 +20,7 @@ export type ReadOnce = {
 };
 
 export type ReadOnceOptions = {
-  /** The folder of the file that has the contents meanwhile, of which nothing is left if budgie dies */
+  /** The folder of the file that has the contents meanwhile which memory has no room for, and of which nothing is left if budgie dies */
   readonly folder: string;
   /** Aborts when nothing more is filled */
   readonly over: AbortSignal;
@@ -29,18 +29,25 @@ export type ReadOnceOptions = {
 /** A file that changes all the time must not keep turns from their start. */
 const ATTEMPTS = 3;
 
-/** Reads the selected entries once, into a file without a name. */
+// All readings of the process share it. Most directories fit, and one whose base is there already is read for its digests alone.
+const memory = { left: 32 * 1024 ** 2 };
+
+/** Reads the selected entries once, into memory as far as there is room, and then into a file without a name. */
 export async function readOnce(selection: Selection, { folder, over }: ReadOnceOptions): Promise<ReadOnce> {
   over.throwIfAborted();
   const file = await openNameless(folder).catch((cause: unknown) => {
     throw unusable(folder, cause);
   });
-  const close = (): void => void file.close().catch(() => undefined);
+  const room = takeRoom();
+  const close = (): void => {
+    room.release();
+    void file.close().catch(() => undefined);
+  };
   over.addEventListener("abort", close, { once: true });
   try {
     for (let left = ATTEMPTS; ; left--) {
       try {
-        return { selection, ...(await store(selection, file, over)) };
+        return { selection, ...(await store(selection, { file, room }, over)) };
       } catch (error) {
         if (left === 1 || (error as NodeJS.ErrnoException).code !== TORN) throw error;
       }
@@ -60,10 +67,34 @@ async function openNameless(folder: string): Promise<FileHandle> {
   return file;
 }
 
-/** An entry whose content begins there in the file. */
-type Stored = Omit<FilledEntry, "content"> & { readonly at: number };
+type Room = ReturnType<typeof takeRoom>;
 
-async function store(selection: Selection, file: FileHandle, over: AbortSignal): Promise<Omit<ReadOnce, "selection">> {
+/** Creates the room that a reading takes in memory. */
+function takeRoom() {
+  let taken = 0;
+  return {
+    has: (bytes: number): boolean => bytes <= memory.left,
+    take(bytes: number): void {
+      taken += bytes;
+      memory.left -= bytes;
+    },
+    release(): void {
+      memory.left += taken;
+      taken = 0;
+    },
+  };
+}
+
+/** An entry whose content is held, or begins there in the file. */
+type Stored = Omit<FilledEntry, "content"> & { readonly at: number | Buffer };
+
+type Storing = { readonly file: FileHandle; readonly room: Room };
+
+async function store(
+  selection: Selection,
+  { file, room }: Storing,
+  over: AbortSignal,
+): Promise<Omit<ReadOnce, "selection">> {
   const stored: Stored[] = [];
   const entries: TreeEntry[] = [];
   let end = 0;
@@ -77,10 +108,17 @@ async function store(selection: Selection, file: FileHandle, over: AbortSignal):
     }
     end += piece.length;
   };
+  // Nothing is left of an attempt before.
   await file.truncate(0);
+  room.release();
   const references = createReferences("directory");
   const reading = readEntries(selection, { signal: over, onEntry: (entry) => void entries.push(entry) });
   for await (const { content, ...filled } of watchFill(reading, references)) {
+    if (Buffer.isBuffer(content) && room.has(content.length)) {
+      room.take(content.length);
+      stored.push({ ...filled, at: content });
+      continue;
+    }
     stored.push({ ...filled, at: end });
     if (content instanceof Readable) for await (const piece of content) await write(piece as Buffer);
     else if (content !== undefined) await write(content);
@@ -89,13 +127,20 @@ async function store(selection: Selection, file: FileHandle, over: AbortSignal):
   const id = createHash("sha256").update(selection.directory);
   for (const [index, entry] of entries.entries()) id.update(`\n${JSON.stringify([times[index], entry])}`);
   const tips = references.tips();
-  return { manifest: { entries }, tips, id: id.digest("hex"), entries: () => readStored(stored, file) };
+  return { manifest: { entries }, tips, id: id.digest("hex"), entries: () => readStored(stored, file, over) };
 }
 
-async function* readStored(stored: readonly Stored[], file: FileHandle): AsyncGenerator<FilledEntry> {
+async function* readStored(
+  stored: readonly Stored[],
+  file: FileHandle,
+  over: AbortSignal,
+): AsyncGenerator<FilledEntry> {
   for (const { at, ...filled } of stored) {
+    // What it held counts for others since.
+    over.throwIfAborted();
     const { entry } = filled;
     if (entry.kind !== "file") yield filled;
+    else if (typeof at !== "number") yield { ...filled, content: at };
     else if (entry.size <= PIECE) yield { ...filled, content: await readPiece(file, at, entry.size) };
     else yield { ...filled, content: Readable.from(readPieces(file, at, entry.size), { objectMode: false }) };
   }

@@ -77,7 +77,7 @@ async function freeze(
   if (base.refreshing === "") return undefined;
   if (base.refreshing !== undefined) return (await sets.find(base.refreshing).catch(toLostSet)).set;
   const { manifest, startedMs } = base;
-  const asked = { base: manifest, startedMs, copy: copy.read(), sessionId, agent, directory, signal };
+  const asked = { base: manifest, startedMs, read: () => copy.read(), sessionId, agent, directory, signal };
   const set = (await sets.collect(asked))?.set;
   if (set !== undefined && countUnkept(set) > 0) throw unkeptError(set);
   return set;

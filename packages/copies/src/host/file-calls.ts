@@ -1,7 +1,7 @@
-import fs, { type BigIntStats } from "node:fs";
+import fs, { type BigIntStats, type Stats } from "node:fs";
 import { setImmediate as letOthersWork } from "node:timers/promises";
 import { promisify } from "node:util";
-import { isLocalFolder } from "@budgie/core/walk";
+import { isLocalFolder, type FolderHandle } from "@budgie/core/walk";
 
 /** The calls of the file system that a change set takes for each of its files. None follows a symlink but `open`, unless its flags forbid it. */
 export type FileCalls = {
@@ -9,6 +9,8 @@ export type FileCalls = {
   readonly rename: (from: Buffer, to: Buffer) => Promise<void>;
   readonly unlink: (path: Buffer) => Promise<void>;
   readonly lstat: (path: Buffer) => Promise<BigIntStats>;
+  /** Looks at many names of one folder, each a stat or the code of an error */
+  readonly lstatAll: (folder: FolderHandle, names: readonly string[]) => Promise<readonly (Stats | string)[]>;
   readonly open: (path: Buffer, flags: number | string, mode?: number) => Promise<number>;
   readonly fstat: (fd: number) => Promise<BigIntStats>;
   /** Returns the number of bytes, which is 0 at the end */
@@ -54,6 +56,7 @@ function createDirectCalls(): FileCalls {
     rename: toCall(fs.renameSync),
     unlink: toCall(fs.unlinkSync),
     lstat: toCall((path: Buffer) => fs.lstatSync(path, BIG)),
+    lstatAll: toCall((folder: FolderHandle, names: readonly string[]) => lstatEach(folder, names)),
     open: toCall(fs.openSync),
     fstat: toCall((fd: number) => fs.fstatSync(fd, BIG)),
     read: toCall((fd: number, into: Buffer, at: number) => fs.readSync(fd, into, 0, into.length, at)),
@@ -71,12 +74,29 @@ function createDirectCalls(): FileCalls {
 
 const BIG = { bigint: true } as const;
 
+/** Looks at names without a promise for each, which would take longer than the look. */
+function lstatEach({ at }: FolderHandle, names: readonly string[]): readonly (Stats | string)[] {
+  return names.map((name) => {
+    try {
+      return fs.lstatSync(`${at.toString()}/${name}`, { throwIfNoEntry: false }) ?? "ENOENT";
+    } catch (error) {
+      return toCode(error);
+    }
+  });
+}
+
+function toCode(error: unknown): string {
+  return String((error as NodeJS.ErrnoException).code);
+}
+
 /** The calls in threads of the pool. */
 export const POOLED: FileCalls = {
   link: promisify(fs.link),
   rename: promisify(fs.rename),
   unlink: promisify(fs.unlink),
   lstat: (path) => promisify(fs.lstat)(path, BIG),
+  lstatAll: ({ at }, names) =>
+    Promise.all(names.map((name) => promisify(fs.lstat)(`${at.toString()}/${name}`).catch(toCode))),
   open: (path, flags, mode) => promisify(fs.open)(path, flags, mode),
   fstat: (fd) => promisify(fs.fstat)(fd, BIG),
   read: async (fd, into, at) => (await promisify(fs.read)(fd, into, 0, into.length, at)).bytesRead,

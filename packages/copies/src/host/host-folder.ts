@@ -51,7 +51,7 @@ export async function openHostFolder(directory: string): Promise<HostFolder> {
 }
 
 /** Chooses the calls for a directory. A path that an agent chose may lead into a mount in it, of a file server that never answers. */
-async function chooseCalls(directory: string, root: FolderHandle): Promise<FileCalls> {
+export async function chooseCalls(directory: string, root: FolderHandle): Promise<FileCalls> {
   const hasMounts = await loadMounts().then(
     (mounts) => mounts.some(({ point }) => point !== directory && isWithin(point, directory)),
     () => true,

@@ -1,8 +1,8 @@
-import type { BigIntStats } from "node:fs";
+import type { Stats } from "node:fs";
 import { readlink } from "node:fs/promises";
 import { setImmediate as letOthersWork } from "node:timers/promises";
-import type { TreeEntry } from "@budgie/core/copies";
-import { isGitName } from "@budgie/core/guard";
+import type { Manifest, TreeEntry } from "@budgie/core/copies";
+import { hasGitName } from "@budgie/core/guard";
 import { pathIn, type FolderHandle } from "@budgie/core/walk";
 import type { Base } from "../copying/base-files.ts";
 import type { FileCalls } from "../host/file-calls.ts";
@@ -34,7 +34,7 @@ export async function findDrift(
   const left = { bytes: bounds.bytes };
   const endsAt = performance.now() + bounds.timeMs;
   let isWhole = true;
-  for (const [folder, entries] of groupByFolder(manifest.entries)) {
+  for (const [folder, entries] of groupByFolder(manifest)) {
     const batches = toBatches(entries);
     for (const batch of batches) {
       if (performance.now() > endsAt) return { paths, isWhole: false };
@@ -50,16 +50,24 @@ export async function findDrift(
   return { paths, isWhole };
 }
 
+type Folders = ReadonlyMap<string, readonly TreeEntry[]>;
+
+// A turn and its reviews compare with the same base.
+const grouped = new WeakMap<Manifest, Folders>();
+
 /** Groups entries by the path of their folder, which ends in a slash unless it is empty. Git's own are left out, as in change sets. */
-function groupByFolder(entries: readonly TreeEntry[]): ReadonlyMap<string, readonly TreeEntry[]> {
+function groupByFolder(manifest: Manifest): Folders {
+  const known = grouped.get(manifest);
+  if (known !== undefined) return known;
   const folders = new Map<string, TreeEntry[]>();
-  for (const entry of entries) {
+  for (const entry of manifest.entries) {
     const folder = entry.path.slice(0, entry.path.lastIndexOf("/") + 1);
-    if (entry.path.split("/").some(isGitName)) continue;
+    if (hasGitName(entry.path)) continue;
     const known = folders.get(folder);
     if (known === undefined) folders.set(folder, [entry]);
     else known.push(entry);
   }
+  grouped.set(manifest, folders);
   return folders;
 }
 
@@ -79,24 +87,38 @@ async function compareAll(
   comparing: Comparing,
 ): Promise<readonly Drifted[]> {
   const drifted: Drifted[] = [];
-  for (const entry of entries) {
-    const found = await compare(folder, entry, comparing).catch((error: unknown) =>
-      (error as NodeJS.ErrnoException).code === "ENOENT" ? "changed" : "unknown",
-    );
-    if (found !== "same") drifted.push({ path: entry.path, isKnown: found === "changed" });
+  const names = entries.map(({ path }) => path.slice(path.lastIndexOf("/") + 1));
+  const looked = await comparing.calls.lstatAll(folder, names);
+  for (const [index, entry] of entries.entries()) {
+    const found = looked[index];
+    if (typeof found === "object" && isOld(entry, found, comparing.startedMs)) continue;
+    const drift = await compare(folder, { entry, found }, comparing).catch(toDrift);
+    if (drift !== "same") drifted.push({ path: entry.path, isKnown: drift === "changed" });
   }
   return drifted;
 }
 
+/** Returns true for a file that was not touched since the copy was made. */
+function isOld(entry: TreeEntry, found: Stats, startedMs: number): boolean {
+  return entry.kind === "file" && hasFacts(entry, found) && found.ctimeMs < startedMs - CLOCK_MS;
+}
+
+function toDrift({ code }: NodeJS.ErrnoException): "changed" | "unknown" {
+  return code === "ENOENT" ? "changed" : "unknown";
+}
+
+type Looked = { readonly entry: TreeEntry; readonly found: Stats | string | undefined };
+
 async function compare(
   folder: FolderHandle,
-  entry: TreeEntry,
-  { calls, left, startedMs }: Comparing,
+  { entry, found }: Looked,
+  { calls, left }: Comparing,
 ): Promise<"changed" | "same" | "unknown"> {
+  if (typeof found !== "object") return found === "ENOENT" ? "changed" : "unknown";
+  if (!hasFacts(entry, found)) return "changed";
   const path = pathIn(folder, Buffer.from(entry.path.slice(entry.path.lastIndexOf("/") + 1)));
-  const found = await calls.lstat(path);
-  if (!(await hasFacts(entry, found, path))) return "changed";
-  if (entry.kind !== "file" || Number(found.ctimeMs) < startedMs - CLOCK_MS) return "same";
+  if (entry.kind === "link") return (await readlink(path, "utf8")) === entry.target ? "same" : "changed";
+  if (entry.kind === "folder") return "same";
   left.bytes -= entry.size;
   if (left.bytes < 0) return "unknown";
   return (await hasContent(entry.digest, path, calls)) ? "same" : "changed";
@@ -105,11 +127,11 @@ async function compare(
 // The kernel's times of files are a little older than the clock.
 const CLOCK_MS = 1000;
 
-async function hasFacts(entry: TreeEntry, found: BigIntStats, path: Buffer): Promise<boolean> {
+function hasFacts(entry: TreeEntry, found: Stats): boolean {
   if (entry.kind === "folder") return found.isDirectory();
-  if (entry.kind === "link") return found.isSymbolicLink() && (await readlink(path, "utf8")) === entry.target;
-  const isExecutable = (Number(found.mode) & 0o111) !== 0;
-  return found.isFile() && Number(found.size) === entry.size && isExecutable === ((entry.mode & 0o111) !== 0);
+  if (entry.kind === "link") return found.isSymbolicLink();
+  const isExecutable = (found.mode & 0o111) !== 0;
+  return found.isFile() && found.size === entry.size && isExecutable === ((entry.mode & 0o111) !== 0);
 }
 
 async function hasContent(digest: string, path: Buffer, calls: FileCalls): Promise<boolean> {

@@ -1,17 +1,12 @@
 import { createHash } from "node:crypto";
-import { open, type FileHandle } from "node:fs/promises";
+import { closeSync } from "node:fs";
 import { Readable } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import type { FilledEntry, TreeEntry, TreeFile } from "@budgie/core/copies";
-import {
-  createFolderChain,
-  openChildFolder,
-  openRootFolder,
-  pathIn,
-  type FolderChain,
-  type FolderHandle,
-} from "@budgie/core/walk";
+import { createFolderChain, openChildFolder, openRootFolder, pathIn, type FolderChain } from "@budgie/core/walk";
 import { READ_FLAGS } from "../git/read-small-file.ts";
+import { PIECE_BYTES, POOLED, type FileCalls } from "../host/file-calls.ts";
+import { chooseCalls } from "../host/host-folder.ts";
 import { LARGEST_COPY } from "./copy-bounds.ts";
 import type { LeftOutReason } from "./left-out.ts";
 import type { SelectedEntry, Selection } from "./selection.ts";
@@ -34,32 +29,40 @@ export async function* readEntries(
   { directory, entries, leftOut }: Selection,
   { onEntry, onProgress, signal }: ReadOptions,
 ): AsyncGenerator<FilledEntry> {
-  const chains = new Map<string, FolderChain>();
+  const chains = new Map<string, Reading>();
   const progress = { entries: 0, bytes: 0 };
   try {
     for (const selected of entries) {
       signal?.throwIfAborted();
       const root = selected.root ?? directory;
-      const chain = chains.get(root) ?? createFolderChain(await openRoot(root), openChildFolder);
-      chains.set(root, chain);
-      const found = await readEntry(chain, selected, LARGEST_COPY.bytes - progress.bytes);
+      const reading = chains.get(root) ?? (await openRoot(root));
+      chains.set(root, reading);
+      const found = await readEntry(reading, selected, LARGEST_COPY.bytes - progress.bytes);
       if (typeof found === "string") {
         leftOut.add(found, selected.entry.path);
         continue;
       }
-      yield { ...found.filled, mtimeMs: selected.mtimeMs };
+      try {
+        yield { ...found.filled, mtimeMs: selected.mtimeMs };
+      } finally {
+        // Closes the file of one that nobody has read to its end.
+        if (found.filled.content instanceof Readable) found.filled.content.destroy();
+      }
       onEntry(await found.copied());
       progress.entries++;
       progress.bytes += found.filled.entry.kind === "file" ? found.filled.entry.size : 0;
       onProgress?.(progress);
     }
   } finally {
-    for (const chain of chains.values()) chain.close();
+    for (const { chain } of chains.values()) chain.close();
   }
 }
 
-function openRoot(root: string): Promise<FolderHandle> {
-  return openRootFolder(root).catch((cause: unknown) => {
+/** The open folders of a directory, and the calls by which its files are read. */
+type Reading = { readonly chain: FolderChain; readonly calls: FileCalls };
+
+async function openRoot(root: string): Promise<Reading> {
+  const folder = await openRootFolder(root).catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException;
     throw new BudgieError(
       "WORKSPACE_INVALID",
@@ -69,6 +72,8 @@ function openRoot(root: string): Promise<FolderHandle> {
       },
     );
   });
+  const chain = createFolderChain(folder, openChildFolder);
+  return { chain, calls: await chooseCalls(root, folder).catch(() => POOLED) };
 }
 
 type Found = {
@@ -77,15 +82,19 @@ type Found = {
   readonly copied: () => Promise<TreeEntry>;
 };
 
-async function readEntry(chain: FolderChain, selected: SelectedEntry, room: number): Promise<Found | LeftOutReason> {
+async function readEntry(
+  { calls, chain }: Reading,
+  selected: SelectedEntry,
+  room: number,
+): Promise<Found | LeftOutReason> {
   const { content, entry } = selected;
   if (entry.kind !== "file") return { filled: { entry }, copied: async () => entry };
   if (content !== undefined) return toFound(entry, content);
   const folder = await chain.hold(selected.folder).catch(() => undefined);
   if (folder === undefined) return "changed";
-  const file = await open(pathIn(folder, selected.name), READ_FLAGS).catch(toReason);
-  if (typeof file === "string") return file;
-  return readFile(file, entry, room);
+  const fd = await calls.open(pathIn(folder, selected.name), READ_FLAGS).catch(toReason);
+  if (typeof fd === "string") return fd;
+  return readFile({ fd, calls }, entry, room);
 }
 
 function toReason(error: unknown): LeftOutReason {
@@ -97,7 +106,10 @@ function toReason(error: unknown): LeftOutReason {
 const WHOLE_BYTES = 8 * 1024 ** 2;
 const ATTEMPTS = 3;
 
-async function readFile(file: FileHandle, entry: TreeFile, room: number): Promise<Found | LeftOutReason> {
+/** An open file. */
+type OpenFile = { readonly fd: number; readonly calls: FileCalls };
+
+async function readFile(file: OpenFile, entry: TreeFile, room: number): Promise<Found | LeftOutReason> {
   let isPassedOn = false;
   try {
     for (let left = ATTEMPTS; left > 0; left--) {
@@ -118,14 +130,14 @@ async function readFile(file: FileHandle, entry: TreeFile, room: number): Promis
   } catch (error) {
     return toReason(error);
   } finally {
-    if (!isPassedOn) await file.close();
+    if (!isPassedOn) closeSync(file.fd);
   }
 }
 
 type Facts = Awaited<ReturnType<typeof facts>>;
 
-async function facts(file: FileHandle) {
-  const stats = await file.stat({ bigint: true });
+async function facts({ calls, fd }: OpenFile) {
+  const stats = await calls.fstat(fd);
   return stats.isFile() ? stats : undefined;
 }
 
@@ -133,13 +145,13 @@ function isSame(before: Facts, after: Facts): boolean {
   return after?.size === before?.size && after?.mtimeNs === before?.mtimeNs && after?.ctimeNs === before?.ctimeNs;
 }
 
-async function readWhole(file: FileHandle, size: number): Promise<Buffer> {
+async function readWhole({ calls, fd }: OpenFile, size: number): Promise<Buffer> {
   const content = Buffer.allocUnsafe(size);
   let at = 0;
   while (at < size) {
-    const { bytesRead } = await file.read(content, at, size - at, at);
-    if (bytesRead === 0) break;
-    at += bytesRead;
+    const bytes = await calls.read(fd, content.subarray(at, at + PIECE_BYTES), at);
+    if (bytes === 0) break;
+    at += bytes;
   }
   return content.subarray(0, at);
 }
@@ -152,28 +164,29 @@ function toFound(entry: TreeFile, content: Buffer): Found {
   };
 }
 
-function streamFile(file: FileHandle, entry: TreeFile, before: Facts): Found {
+function streamFile(file: OpenFile, entry: TreeFile, before: Facts): Found {
   const hash = createHash("sha256");
   let digest: string | undefined;
   async function* read(): AsyncGenerator<Buffer> {
-    try {
-      let left = entry.size;
-      for (let at = 0; left > 0;) {
-        const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(Math.min(left, PIECE)), 0, undefined, at);
-        if (bytesRead === 0) break;
-        hash.update(buffer.subarray(0, bytesRead));
-        yield buffer.subarray(0, bytesRead);
-        at += bytesRead;
-        left -= bytesRead;
-      }
-      if (left > 0 || !isSame(before, await facts(file))) throw tornError(entry.path);
-      digest = hash.digest("hex");
-    } finally {
-      await file.close();
+    let left = entry.size;
+    for (let at = 0; left > 0;) {
+      const piece = Buffer.allocUnsafe(Math.min(left, PIECE));
+      // In a thread, since so much keeps others from their work.
+      const bytes = await POOLED.read(file.fd, piece, at);
+      if (bytes === 0) break;
+      hash.update(piece.subarray(0, bytes));
+      yield piece.subarray(0, bytes);
+      at += bytes;
+      left -= bytes;
     }
+    if (left > 0 || !isSame(before, await facts(file))) throw tornError(entry.path);
+    digest = hash.digest("hex");
   }
+  const content = Readable.from(read(), { objectMode: false });
+  // Also of one that was destroyed before anybody read it.
+  content.once("close", () => closeSync(file.fd));
   return {
-    filled: { entry, content: Readable.from(read(), { objectMode: false }) },
+    filled: { entry, content },
     copied: async () => {
       if (digest === undefined) throw tornError(entry.path);
       return { ...entry, digest };

@@ -1,17 +1,17 @@
-import type { FoundEntry, Manifest } from "@budgie/core/copies";
-import { findGuard, hasSameScripts, isGitName } from "@budgie/core/guard";
+import type { Manifest } from "@budgie/core/copies";
+import { findGuard, hasGitName, hasSameScripts } from "@budgie/core/guard";
 import { openHostFolder } from "../host/host-folder.ts";
 import type { ObjectStore } from "../objects/object-store.ts";
 import { createChangeId, type Change, type ChangeSet, type Side } from "./change-set.ts";
 import { keepBase } from "./keep-base.ts";
 import { leadsOut } from "./leads-out.ts";
-import { readCopy, type CopyReading } from "./read-copy.ts";
+import { readCopy, type CopyReading, type ReadEntries } from "./read-copy.ts";
 import { SET_BOUNDS, type SetBounds } from "./set-bounds.ts";
 
 export type CollectOptions = {
   readonly base: Manifest;
-  /** The copy, as an agent left it */
-  readonly copy: AsyncIterable<FoundEntry>;
+  /** Reads the copy, as an agent left it */
+  readonly read: ReadEntries;
   readonly objects: ObjectStore;
   readonly sessionId: string;
   readonly agent: string;
@@ -30,9 +30,9 @@ export type CollectedSet = { readonly set: ChangeSet; readonly bytes: number };
  * Rejects if the copy cannot be read to its end.
  */
 export async function collectChangeSet(options: CollectOptions): Promise<CollectedSet> {
-  const { agent, base, copy, directory, objects, sessionId, signal } = options;
+  const { agent, base, directory, objects, read, sessionId, signal } = options;
   const bounds = { ...SET_BOUNDS, ...options.bounds };
-  const reading = await readCopy(copy, { base, objects, bounds, signal });
+  const reading = await readCopy(read, { base, objects, bounds, signal });
   const host = await openHostFolder(directory);
   try {
     const kept = await keepBase(reading.changes, { host, objects, mostBytes: bounds.bytes });
@@ -73,7 +73,7 @@ async function judgeGuard(change: Change, reading: CopyReading, objects: ObjectS
 
 /** Returns true for a symlink by which the host's programs could read or write elsewhere, or in git's own folders. */
 function isGuardedLink(path: string, target: string, { isLink }: CopyReading): boolean {
-  return leadsOut(path, target, isLink) || target.split("/").some(isGitName);
+  return leadsOut(path, target, isLink) || hasGitName(target);
 }
 
 /** Returns true if a change of a `package.json` leaves its scripts as they were. */

@@ -1,12 +1,13 @@
 import { addAbortSignal } from "node:stream";
 import { BudgieError } from "@budgie/core";
-import type { FoundEntry, Manifest, TreeEntry } from "@budgie/core/copies";
-import { isGitName } from "@budgie/core/guard";
+import type { FoundEntry, Manifest, ReadOptions, TreeEntry, TreeFile } from "@budgie/core/copies";
+import { hasGitName } from "@budgie/core/guard";
 import { checkTreePath, isUtf8 } from "../host/check-tree-path.ts";
+import { hashContent } from "../objects/hash-content.ts";
 import type { ObjectStore } from "../objects/object-store.ts";
 import { createFoundChanges } from "./create-found-changes.ts";
-import { hashContent } from "./hash-content.ts";
 import type { Change, Side } from "./change-set.ts";
+import { createSeenPaths } from "./seen-paths.ts";
 import type { SetBounds } from "./set-bounds.ts";
 import { untilAborted } from "./until-aborted.ts";
 
@@ -22,6 +23,9 @@ export type CopyReading = {
   readonly bytes: number;
 };
 
+/** Reads a copy that an agent wrote, as a runner does. */
+export type ReadEntries = (options: Required<ReadOptions>) => AsyncIterable<FoundEntry>;
+
 type Reading = {
   readonly base: Manifest;
   readonly objects: ObjectStore;
@@ -34,28 +38,37 @@ type Reading = {
  * of the host, is there twice, or lies in what is no folder is listed as refused.
  */
 export async function readCopy(
-  copy: AsyncIterable<FoundEntry>,
+  readEntries: ReadEntries,
   { base, bounds, objects, signal }: Reading,
 ): Promise<CopyReading> {
-  const ofBase = new Map(base.entries.flatMap((entry) => (isGits(entry.path) ? [] : [[entry.path, entry]])));
-  const kinds = new Map<string, string>();
-  const marks = createMarks();
+  const { gits, others: ofBase } = indexBase(base);
+  const seen = createSeenPaths();
   const changes = createFoundChanges(bounds);
   const left = { bytes: bounds.bytes };
+  let gitPaths = 0;
 
   /** Reads an entry, whose path is not trusted. */
   async function read({ entry, ...found }: FoundEntry): Promise<Change | undefined> {
     const { kind, path } = entry;
-    const refused = checkTreePath(path) ?? findTwist(path, kinds);
+    const refused = checkTreePath(path) ?? seen.findTwist(path);
     if (refused !== undefined) return { path, refused };
-    kinds.set(path, kind);
-    if (isGits(path)) return undefined;
-    marks.add(path);
-    return compareEntry({ entry, ...found }, ofBase.get(path), { objects, left, bounds });
+    seen.add(path, kind);
+    if (!hasGitName(path)) return compareEntry({ entry, ...found }, ofBase.get(path), { objects, left, bounds });
+    if (!gits.has(path)) gitPaths++;
+    return undefined;
+  }
+
+  /** Takes a file as the fill made it, with what its entry would be checked for: the paths of a base are those of the host. */
+  function take({ mode, path, size }: TreeFile): boolean {
+    const isSame = isLikeBase({ executable: isExecutable(mode), size }, ofBase.get(path) ?? gits.get(path));
+    if (!isSame || seen.findTwist(path) !== undefined) return false;
+    count(path);
+    seen.add(path, "file");
+    return true;
   }
 
   const count = createCount(bounds);
-  for await (const each of untilAborted(copy, signal)) {
+  for await (const each of untilAborted(readEntries({ take }), signal)) {
     const { content, entry } = each;
     count(entry.path);
     if (content !== undefined && signal !== undefined) addAbortSignal(signal, content);
@@ -67,16 +80,30 @@ export async function readCopy(
       content?.destroy();
     }
   }
-  for (const [path, entry] of ofBase) if (!kinds.has(path)) changes.add({ path, before: toSide(entry) });
-  const known = new Set(base.entries.map(({ path }) => path));
+  for (const [path, entry] of ofBase) if (!seen.has(path)) changes.add({ path, before: toSide(entry) });
   return {
     changes: changes.list(),
-    gitPaths: [...kinds.keys()].filter((path) => isGits(path) && !known.has(path)).length,
+    gitPaths,
     omitted: changes.countOmitted(),
-    isRepository: (folder) => marks.isRepository(folder),
-    isLink: (path) => kinds.get(path) === "link",
+    isRepository: seen.isRepository,
+    isLink: seen.isLink,
     bytes: bounds.bytes - left.bytes,
   };
+}
+
+type IndexedBase = { readonly gits: ReadonlyMap<string, TreeEntry>; readonly others: ReadonlyMap<string, TreeEntry> };
+
+// Each turn of a session compares with the same base, until something is applied.
+const indexed = new WeakMap<Manifest, IndexedBase>();
+
+/** Returns the entries of a base by their paths, git's own apart. */
+function indexBase(base: Manifest): IndexedBase {
+  const known = indexed.get(base);
+  if (known !== undefined) return known;
+  const [gits, others] = [new Map<string, TreeEntry>(), new Map<string, TreeEntry>()];
+  for (const entry of base.entries) (hasGitName(entry.path) ? gits : others).set(entry.path, entry);
+  indexed.set(base, { gits, others });
+  return { gits, others };
 }
 
 /** Returns a function that counts an entry of the copy, and throws once these are too many. */
@@ -90,22 +117,11 @@ function createCount({ entries: most, pathBytes }: SetBounds): (path: string) =>
   };
 }
 
-function isGits(path: string): boolean {
-  return path.split("/").some(isGitName);
-}
-
 function tooMany(what: string): BudgieError {
   return new BudgieError(
     "WORKSPACE_INVALID",
     `The copy has ${what}, so its changes cannot be collected. Have the agent remove what it made.`,
   );
-}
-
-/** Returns why a path cannot stand at this place of a listing. */
-function findTwist(path: string, kinds: ReadonlyMap<string, string>): string | undefined {
-  if (kinds.has(path)) return "it is there twice";
-  const slash = path.lastIndexOf("/");
-  return slash === -1 || kinds.get(path.slice(0, slash)) === "folder" ? undefined : "it lies in what is no folder";
 }
 
 type Comparing = {
@@ -115,7 +131,7 @@ type Comparing = {
 };
 
 async function compareEntry(
-  { content, entry, isAsFilled }: FoundEntry,
+  { content, entry }: FoundEntry,
   base: TreeEntry | undefined,
   comparing: Comparing,
 ): Promise<Change | undefined> {
@@ -126,7 +142,7 @@ async function compareEntry(
     return base?.kind === "folder" ? undefined : { path, ...before, after: { kind: "folder" } };
   }
   if (entry.kind === "link") return compareLink({ path, target: entry.target }, base);
-  const after = await readFile({ content, isAsFilled, size: entry.size, mode: entry.mode }, base, comparing);
+  const after = await readFile({ content, size: entry.size, mode: entry.mode }, base, comparing);
   if (after === undefined) return undefined;
   const notes = (entry.mode & 0o7000) === 0 ? {} : { notes: ["its setuid, setgid or sticky bit is not applied"] };
   const refused = after.kept ? {} : { refused: "its content is not kept, since it or the set is too large" };
@@ -142,17 +158,17 @@ function compareLink(link: { readonly path: string; readonly target: string }, b
   return { path, ...before, after: { kind: "link", target: target.slice(0, 4096) }, ...refused } as const;
 }
 
-type FoundFile = Pick<FoundEntry, "content" | "isAsFilled"> & { readonly size: number; readonly mode: number };
+type FoundFile = Pick<FoundEntry, "content"> & { readonly size: number; readonly mode: number };
 type FileSide = Extract<Side, { kind: "file" }>;
 
 /** Reads a file of the copy, and stores it if it differs from the base; `undefined` if it is the same. */
 async function readFile(
-  { content, isAsFilled, mode, size }: FoundFile,
+  { content, mode, size }: FoundFile,
   base: TreeEntry | undefined,
   { bounds, left, objects }: Comparing,
 ): Promise<FileSide | undefined> {
-  const unread = { kind: "file", executable: (mode & 0o111) !== 0, size, kept: false } as const;
-  if (content === undefined) return isAsFilled === true && isLikeBase(unread, base) ? undefined : unread;
+  const unread = { kind: "file", executable: isExecutable(mode), size, kept: false } as const;
+  if (content === undefined) return unread;
   const room = Math.min(bounds.fileBytes, left.bytes);
   if (size > room) return hashOnly(unread, content, base);
   const held = await holdSmall(content, size, base);
@@ -209,32 +225,17 @@ function isSameFile(side: FileSide, base: TreeEntry | undefined): boolean {
 }
 
 /** Returns true if a file has the size and the execute bits of the base's. */
-function isLikeBase({ executable, size }: FileSide, base: TreeEntry | undefined): boolean {
-  return base?.kind === "file" && base.size === size && ((base.mode & 0o111) !== 0) === executable;
+function isLikeBase({ executable, size }: Pick<FileSide, "executable" | "size">, base: TreeEntry | undefined): boolean {
+  return base?.kind === "file" && base.size === size && isExecutable(base.mode) === executable;
+}
+
+function isExecutable(mode: number): boolean {
+  return (mode & 0o111) !== 0;
 }
 
 function toSide(entry: TreeEntry): Side {
   if (entry.kind === "folder") return { kind: "folder" };
   if (entry.kind === "link") return { kind: "link", target: entry.target };
   const { digest, mode, size } = entry;
-  return { kind: "file", executable: (mode & 0o111) !== 0, size, digest, kept: false };
-}
-
-/** Creates a search for folders with the names by which git recognises a repository. */
-function createMarks() {
-  const found = new Map<string, Set<string>>();
-  return {
-    add(path: string): void {
-      const slash = path.lastIndexOf("/");
-      const name = path.slice(slash + 1);
-      if (name !== "HEAD" && name !== "objects" && name !== "refs" && name !== "commondir") return;
-      const folder = slash === -1 ? "" : path.slice(0, slash);
-      const names = found.get(folder) ?? new Set();
-      found.set(folder, names.add(name));
-    },
-    isRepository(folder: string): boolean {
-      const names = found.get(folder);
-      return names !== undefined && names.has("HEAD") && (names.has("commondir") || names.has("objects"));
-    },
-  };
+  return { kind: "file", executable: isExecutable(mode), size, digest, kept: false };
 }

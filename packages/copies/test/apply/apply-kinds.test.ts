@@ -37,7 +37,7 @@ describe("an apply of modes, kinds and names", () => {
     const base = { entries: again.base.entries.toSorted((a, b) => (a.path < b.path ? -1 : 1)) };
     const stored = await world.sets.collect({
       base,
-      copy: readTree(world.copy),
+      read: () => readTree(world.copy),
       sessionId: SESSION,
       agent: "worker",
       directory: world.directory,

@@ -45,7 +45,13 @@ describe("an apply", () => {
     const base = { path: "large.bin", kind: "file", mode: 0o644, size: 65 * 1024 * 1024, digest } as const;
     rmSync(join(world.copy, "large.bin"));
     const { copy, directory, sets } = world;
-    const asked = { base: { entries: [base] }, copy: readTree(copy), sessionId: SESSION, agent: "worker", directory };
+    const asked = {
+      base: { entries: [base] },
+      read: () => readTree(copy),
+      sessionId: SESSION,
+      agent: "worker",
+      directory,
+    };
     const id = (await sets.collect(asked))?.id ?? "";
 
     const { conflicts } = await applyIn(world, id);

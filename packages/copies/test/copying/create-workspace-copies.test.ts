@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import type { FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies";
 import { expect, it } from "vitest";
 import { createTree } from "../helpers/create-tree.ts";
+import { listOpen } from "../helpers/list-open.ts";
 import { open, openPlace } from "../helpers/open-place.ts";
 
 it("A copy is filled once for its session, and again once it is another", async () => {
@@ -26,6 +27,18 @@ it("A copy whose fill failed is filled again, and nothing is remembered of it", 
 
   expect(readdirSync(join(folder, ".."))).not.toContain("bases");
   expect((await copies.prepare(copy, turn)).isReused).toBe(false);
+});
+
+it("The base of a copy is there with its fill, and on the disk before changes are collected", async () => {
+  const { copies, copy, folder, turn } = openPlace({}, async () => {
+    expect(listOpen(folder)).toEqual([]);
+    return undefined;
+  });
+  await copies.prepare(copy, turn);
+  expect(await copies.bases.load(turn.sessionId)).toMatchObject({ directory: turn.directory });
+
+  // Its file is open until the disk has it.
+  await copies.collect(copy, turn);
 });
 
 it("A fill that is cancelled ends with CANCELLED", async () => {

@@ -134,11 +134,11 @@ it("A refresh that is interrupted cannot be done without the set that has the ag
 
 it("A file of a refreshed copy is never taken for the directory's by its size", async () => {
   const { copies, copy, turn, volume } = await openFilledPlace({ "a.txt": "1\n" });
-  const known: unknown[] = [];
+  const taken: unknown[] = [];
   const asked: WorkspaceCopy = {
     ...volume,
     read(options) {
-      known.push(options?.isKnown?.({ path: "a.txt", kind: "file", mode: 0o644, size: 2 }));
+      taken.push(options?.take?.({ path: "a.txt", kind: "file", mode: 0o644, size: 2 }));
       return volume.read();
     },
   };
@@ -148,7 +148,7 @@ it("A file of a refreshed copy is never taken for the directory's by its size", 
   await copies.prepare(volume, { ...turn, refresh: true });
   await copies.collect(asked, turn);
 
-  expect(known).toEqual([true, false]);
+  expect(taken).toEqual([true, undefined]);
 });
 
 it("A refresh is refused before it touches a copy whose work no change set can keep", async () => {

@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { onTestFinished } from "vitest";
 import { createOwner, type Owner } from "@budgie/core";
-import type { FoundEntry, Manifest, TreeEntry } from "@budgie/core/copies";
+import type { FoundEntry, Manifest, ReadOptions, TreeEntry } from "@budgie/core/copies";
 import { applyChanges, type ApplyResult } from "@budgie/copies/apply";
 import {
   createChangeSets,
@@ -75,7 +75,7 @@ export function createWorld(files: Readonly<Record<string, string>>, keep?: Keep
     async collect(sessionId = SESSION) {
       const collected = await sets.collect({
         base,
-        copy: readTree(copy),
+        read: () => readTree(copy),
         sessionId,
         agent: "worker",
         directory,
@@ -133,17 +133,20 @@ export async function* readTree(folder: string): AsyncIterable<FoundEntry> {
   }
 }
 
-/** Collects a world's copy with these entries after its own. */
+type Take = Required<ReadOptions>["take"];
+
+/** Collects a world's copy with these entries after its own; before them, `beforeRest` has files taken as they were filled. */
 export async function collectWith(
   { base, copy, directory, sets }: World,
   entries: readonly FoundEntry[],
-  bounds: Partial<SetBounds> = {},
+  { beforeRest, ...bounds }: Partial<SetBounds> & { readonly beforeRest?: (take: Take) => void } = {},
 ): Promise<ChangeSet> {
-  async function* all(): AsyncIterable<FoundEntry> {
+  async function* read({ take }: { readonly take: Take }): AsyncIterable<FoundEntry> {
     yield* readTree(copy);
+    beforeRest?.(take);
     yield* entries;
   }
-  const asked = { base, copy: all(), objects: sets.objects, sessionId: SESSION, agent: "worker", directory, bounds };
+  const asked = { base, read, objects: sets.objects, sessionId: SESSION, agent: "worker", directory, bounds };
   return (await collectChangeSet(asked)).set;
 }
 

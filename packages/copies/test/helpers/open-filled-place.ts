@@ -41,13 +41,13 @@ export async function openFilledPlace(files: Readonly<Record<string, string>>, k
     refresh: () => copies.prepare(volume, { ...turn, refresh: true }),
     async collect() {
       const { manifest, startedMs } = (await copies.bases.load(SESSION)) ?? { manifest: { entries: [] } };
-      return sets.collect({ ...turn, base: manifest, startedMs, copy: volume.read() });
+      return sets.collect({ ...turn, base: manifest, startedMs, read: volume.read });
     },
   };
 }
 
 async function readAll(copy: Pick<WorkspaceCopy, "read">): Promise<undefined> {
-  for await (const { content } of copy.read()) content?.destroy();
+  for await (const { content } of copy.read({ take: () => true })) content?.destroy();
 }
 
 /** Empties a folder. */

@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { FileCalls } from "../../src/host/file-calls.ts";
 import { openHostFolder } from "../../src/host/host-folder.ts";
 import { findDrift, type DriftBounds } from "../../src/review/find-drift.ts";
 import { reviewSet } from "@budgie/copies/review";
@@ -103,7 +104,11 @@ describe("the drift of a directory", () => {
     const { base, directory } = createWorld(FILES);
     const host = await openHostFolder(directory);
     let looked = 0;
-    const calls = { ...host.calls, lstat: (path: Buffer) => host.calls.lstat(path).finally(() => looked++) };
+    const lstatAll: FileCalls["lstatAll"] = (folder, names) => {
+      looked += names.length;
+      return host.calls.lstatAll(folder, names);
+    };
+    const calls = { ...host.calls, lstatAll };
     await findDrift({ ...host, calls }, { manifest: base, startedMs: Infinity });
     host.close();
 

@@ -14,7 +14,7 @@ describe("stored sets", () => {
     const world = createWorld(FILES, { maxAgeMs: 7 * DAY_MS, maxBytes: 10 });
     const collect = (sessionId: string) => {
       const { base, copy, directory, sets } = world;
-      return sets.collect({ base, copy: readTree(copy), sessionId, agent: "worker", directory });
+      return sets.collect({ base, read: () => readTree(copy), sessionId, agent: "worker", directory });
     };
     writeFiles(world.copy, { "a.txt": "ONE\n" });
     const first = await collect("s1");
@@ -43,7 +43,7 @@ describe("stored sets", () => {
     const ids: unknown[] = [];
     for (const sessionId of ["s1", "s2", "s3"]) {
       writeFiles(copy, { "a.txt": sessionId });
-      ids.push((await sets.collect({ base, copy: readTree(copy), sessionId, agent: "worker", directory }))?.id);
+      ids.push((await sets.collect({ base, read: () => readTree(copy), sessionId, agent: "worker", directory }))?.id);
     }
 
     expect((await sets.list()).map(({ sessionId }) => sessionId).toSorted()).toEqual(["s1", "s3"]);

@@ -49,7 +49,7 @@ describe("a collected set", () => {
     let staged = 0;
     const counting: typeof objects = { ...objects, stage: (...given) => (staged++, objects.stage(...given)) };
 
-    const asked = { base: world.base, copy: readTree(world.copy), sessionId: SESSION, agent: "a" };
+    const asked = { base: world.base, read: () => readTree(world.copy), sessionId: SESSION, agent: "a" };
     await collectChangeSet({ ...asked, objects: counting, directory: world.directory });
 
     // The copy's content and the directory's of the one that changed.
@@ -105,7 +105,7 @@ describe("a collected set", () => {
 
 describe("a collection that is cancelled", () => {
   const collect = ({ base, directory, sets }: World, copy: AsyncIterable<FoundEntry>, signal: AbortSignal) =>
-    sets.collect({ base, copy, sessionId: SESSION, agent: "worker", directory, signal });
+    sets.collect({ base, read: () => copy, sessionId: SESSION, agent: "worker", directory, signal });
 
   const HANGING = new Readable({ read: () => undefined });
 

@@ -51,17 +51,26 @@ describe("a hostile copy", () => {
 
   it("has no change in a file as the fill made it, unless the base has another one there", async () => {
     const world = createWorld(FILES);
-    const filled = (path: string, size: number): FoundEntry => ({
-      entry: { path, kind: "file", mode: 0o644, size },
-      isAsFilled: true,
-    });
+    const taken: unknown[] = [];
 
     for (const path of Object.keys(FILES)) rmSync(join(world.copy, path));
 
-    const set = await collectWith(world, [filled("a.txt", 4), filled("b/c.txt", 5)]);
+    const set = await collectWith(world, [file("b/c.txt", "three\n")], {
+      beforeRest(take) {
+        const filled = [
+          ["a.txt", 4],
+          ["b/c.txt", 6],
+          ["a.txt", 4],
+          ["a.txt/c.txt", 4],
+        ] as const;
+        for (const [path, size] of filled) taken.push(take({ path, kind: "file", mode: 0o644, size }));
+      },
+    });
 
+    // The second has the size of another version, the third is there twice, and the base has no such file as the fourth.
+    expect(taken).toEqual([true, false, false, false]);
     expect(set.changes).toEqual([
-      expect.objectContaining({ path: "b/c.txt", refused: expect.stringContaining("not kept") }),
+      expect.objectContaining({ path: "b/c.txt", after: expect.objectContaining({ size: 6 }) }),
     ]);
   });
 

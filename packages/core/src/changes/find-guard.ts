@@ -57,13 +57,22 @@ const BUILD_ENDS = [".gradle", ".gradle.kts"];
 /** Finds the care that a change of a path takes; `undefined` if none. `isRepository` tells the folders that git takes for repositories. */
 export function findGuard(path: string, isRepository: (folder: string) => boolean): Guard | undefined {
   const names = path.split("/");
-  if (names.some(isGitName)) return "never";
+  if (hasGitName(path)) return "never";
   const folded = names.map(foldName);
   return findHostGuard(names, folded, isRepository) ?? findNamedGuard(folded.join("/"), folded.at(-1) ?? "");
 }
 
-/** Returns true if some file system or some git takes a name for `.git`. */
-export function isGitName(name: string): boolean {
+// A path of these characters differs from what file systems compare in its case alone.
+const PLAIN = /^[ -~]*$/;
+
+/** Returns true if some file system or some git takes a name of a path for `.git`. */
+export function hasGitName(path: string): boolean {
+  // Most paths of a tree are decided at once.
+  if (PLAIN.test(path) && !/git/i.test(path)) return false;
+  return path.split("/").some(isGitName);
+}
+
+function isGitName(name: string): boolean {
   // Windows ignores a stream's name, and dots and spaces at the end.
   const shown = trimEnd(foldName(name).split(":")[0] ?? "");
   return shown === ".git" || /^git~\d{1,9}$/.test(shown);

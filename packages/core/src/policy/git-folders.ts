@@ -1,4 +1,4 @@
-/** The git of a worktree or a submodule: folders outside its workspace, which a sandbox shows at their own paths. */
+/** The git folders outside a workspace: those of a worktree or a submodule, or of the repository around a subfolder. */
 export type GitFolders = {
   /** The workspace's own folder, in `common` or the same; the `.git` file in the sandbox names it */
   readonly own: string;
@@ -10,4 +10,9 @@ export type GitFolders = {
   readonly guarded: readonly string[];
   /** The configuration of a submodule, to which a sandbox adds the workspace's path; `undefined` for a worktree */
   readonly config: string | undefined;
+  /**
+   * The directory of the repository that the workspace is a subfolder of. The sandbox's git is then the session's own, which takes objects
+   * from `common`, and nothing is writable; default: the workspace is no subfolder
+   */
+  readonly around?: string | undefined;
 };

@@ -78,8 +78,10 @@ export interface RunnerSession {
   paths(directory: string, workspacePath?: WorkspacePath): AgentPaths;
   /**
    * Starts a process and resolves once it runs. Rejects with a `BudgieError` if it could not be run (`RUNNER_UNAVAILABLE`,
-   * `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`, `CONFIG_INVALID`); a command that fails is
-   * an {@link Exit}.
+   * `IMAGE_NOT_FOUND`, `WORKSPACE_INVALID`, `SESSION_UNUSABLE`, `LOGIN_REQUIRED`, `CANCELLED`, `CONFIG_INVALID`, and `INPUT_INVALID` for
+   * access that the runner cannot enforce or beside another process that it cannot run; `SESSION_NOT_FOUND` once the session has ended; where
+   * a sandbox waits for a place, `QUEUE_FULL` if none was free in time, and `AGENT_CRASHED`, `DISK_LIMIT`, `OUT_OF_MEMORY` or `TIMED_OUT` if
+   * that ended it before the process ran); a command that fails is an {@link Exit}.
    */
   start(command: Command, options: StartOptions): Promise<AgentProcess>;
   /**

@@ -39,13 +39,14 @@ export type FilledEntry = {
 export type FoundEntry = {
   readonly entry: TreeFolder | TreeLink | TreeFile | { readonly path: string; readonly kind: "other" };
   readonly content?: Readable | undefined;
-  /** True for a file as the fill made it, which comes without its content. No agent can claim that */
-  readonly isAsFilled?: boolean | undefined;
 };
 
 export type ReadOptions = {
-  /** Returns true for a file whose content is not needed if it is as the fill made it; default: all are */
-  readonly isKnown?: (file: TreeFile) => boolean;
+  /**
+   * Gets each file that is as the fill made it, which no agent can claim, in its place among the entries. Returns true if it takes the file:
+   * that is not yielded then. Default: none is taken
+   */
+  readonly take?: (file: TreeFile) => boolean;
 };
 
 /** A base that several copies share: it is written once, and each copy has it below its own changes. */

@@ -69,6 +69,8 @@ export type TurnDependencies = {
   readonly policyOf: (agent: string, directory: string) => Policy;
   /** Returns the path at which new sessions' sandboxes show a directory; default the runner's */
   readonly workspacePathOf?: (directory: string) => WorkspacePath | undefined;
+  /** Returns true for a directory that gets a git of its own as a subfolder of a repository; default none does */
+  readonly hasSubfolderGit?: (directory: string) => boolean;
   readonly workspaceRules: WorkspaceRules;
   /** Steps between the attempts of a turn and its agent, such as one that serves MCP servers; default none */
   readonly agentSteps?: readonly Step[];
@@ -117,6 +119,7 @@ export function fillSettings(given: TurnDependencies) {
     agentSteps: [],
     nesting: OUTERMOST,
     workspacePathOf: (): WorkspacePath | undefined => undefined,
+    hasSubfolderGit: (): boolean => false,
     providedFor: (): Provided => ({ env: {} }),
     sessions: createSessionStore(runner, undefined, given.remote?.runner),
     retry: "safe" as RetryMode,

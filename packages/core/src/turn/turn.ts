@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { FailureReport, TurnReport } from "../errors.ts";
-import type { GitAccess } from "../git/find-git-access.ts";
+import type { GitAccess } from "../git/git-access.ts";
 import type { Isolation } from "../owners/owner-record.ts";
 import type { OfferedServers, Protocol, ProtocolAnswer } from "../protocol/protocol.ts";
 import { TurnEvents, type Phase } from "../protocol/turn-events.ts";

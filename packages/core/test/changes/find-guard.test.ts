@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findGuard, isGitName } from "@budgie/core/guard";
+import { findGuard, hasGitName } from "@budgie/core/guard";
 
 const nowhere = (): boolean => false;
 
@@ -16,11 +16,11 @@ describe("a name", () => {
     ".git::$INDEX_ALLOCATION",
     "．git",
   ])("that some file system takes for .git is git's: %j", (name) => {
-    expect(isGitName(name)).toBe(true);
+    expect(hasGitName(name)).toBe(true);
   });
 
   it.each([".gitignore", ".github", "git", "x.git", ".git2", "git~x"])("beside .git is not git's: %j", (name) => {
-    expect(isGitName(name)).toBe(false);
+    expect(hasGitName(name)).toBe(false);
   });
 });
 

@@ -113,6 +113,55 @@ describe("findGitAccess", () => {
     expect(new Set(list())).toEqual(new Set([...before, "src/new"]));
   });
 
+  it("gives a subfolder a git of its own where the user's settings say so, and names the repository's folders", async () => {
+    const { common, main, own, tree } = createWorktree();
+    const hasSubfolderGit = true;
+
+    const ofMain = await find(join(main, "src"), { hasSubfolderGit });
+    const ofTree = await find(join(tree, ".vscode"), { hasSubfolderGit });
+
+    const nothing = { config: undefined, writable: [], guarded: [] };
+    expect(ofMain.folders).toEqual({ ...nothing, own: common, common, around: main });
+    expect(ofMain.notice).toContain("its commits reach no branch of yours");
+    expect(ofTree.folders).toEqual({ ...nothing, own, common, around: tree });
+  });
+
+  it.each<[string, (main: string) => void]>([
+    [
+      "takes objects from another",
+      (main) => writeFileSync(join(main, ".git/objects/info/alternates"), "/srv/objects\n"),
+    ],
+    [
+      'setting "extensions.partialclone" is "origin"',
+      (main) => git(main, "config", "extensions.partialClone", "origin"),
+    ],
+    [
+      'setting "extensions.objectformat" is "sha256"',
+      (main) => git(main, "config", "extensions.objectFormat", "sha256"),
+    ],
+    ['".git" is none that git makes', (main) => writeFileSync(join(main, ".git/commondir"), "/srv\n")],
+    ["configuration is too large", (main) => writeFileSync(join(main, ".git/config"), "#".repeat(64 * 1024))],
+    ["which does not name this directory back", (main) => planted(main, `gitdir: ${main}/src\n`)],
+    ["neither a folder nor a file that git writes", (main) => planted(main, "elsewhere")],
+  ])("gives a subfolder none of a repository that %s", async (why, change) => {
+    const main = createRepository();
+    change(main);
+
+    const { folders, notice } = await find(join(main, "src"), { hasSubfolderGit: true });
+
+    expect(folders).toBeUndefined();
+    expect(notice).toContain(why);
+  });
+
+  it("gives a subfolder none of a repository that a call could not name", async () => {
+    const main = createRepository();
+    const guarded: readonly GuardedPath[] = [{ path: main, what: "your home directory", mayHoldWorkspaces: true }];
+
+    const found = await find(join(main, "src"), { hasSubfolderGit: true, rules: { ...ANY, guarded } });
+
+    expect(found).toEqual({ notice: expect.stringContaining("which is your home directory") });
+  });
+
   it("suggests no repository that a call could not name", async () => {
     const main = createRepository();
     const guarded: readonly GuardedPath[] = [{ path: main, what: "your home directory", mayHoldWorkspaces: true }];
@@ -122,3 +171,9 @@ describe("findGitAccess", () => {
     expect(notice).toMatch(/gets nothing else\.$/);
   });
 });
+
+/** Puts a file in the place of a repository's git folder. */
+function planted(main: string, text: string): void {
+  rmSync(join(main, ".git"), { recursive: true });
+  writeFileSync(join(main, ".git"), text);
+}

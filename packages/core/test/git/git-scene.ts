@@ -8,8 +8,11 @@ import { createTemporaryFolder } from "../helpers/temporary-folder.ts";
 export const ANY: WorkspaceRules = { allowedRoots: [], guarded: undefined };
 
 /** Finds the git of a directory for an agent that may write. */
-export function find(directory: string, { mayWrite = true, rules = ANY, workspace = "/workspace" } = {}) {
-  return findGitAccess(directory, { rules, workspace, mayWrite });
+export function find(
+  directory: string,
+  { hasSubfolderGit = false, mayWrite = true, rules = ANY, workspace = "/workspace" } = {},
+) {
+  return findGitAccess(directory, { rules, workspace, mayWrite, hasSubfolderGit });
 }
 
 /** Creates a repository with a worktree, and returns the paths of both. */

@@ -75,6 +75,7 @@ const KEYS = [
   ["mounts", "a cluster sees no path of this machine"],
   ["cache", "on a cluster no download outlives its session"],
   ["services", "on a cluster no service runs beside a sandbox"],
+  ["subfolderGit", "it takes the objects from this machine"],
   ["requireImage", "a project's own image is on this machine's engine"],
 ] as const;
 

@@ -33,6 +33,8 @@ export type WorkspaceSettings = AgentNeeds & {
   readonly policies: Policies;
   /** The path at which new sessions' sandboxes show the directory; `undefined` for that of all */
   readonly workspacePath?: "/workspace" | "same" | undefined;
+  /** True if subfolders of a repository there get a git of their own; default false */
+  readonly subfolderGit?: boolean | undefined;
   /** The paths that sandboxes there show too; default none */
   readonly mounts?: readonly ConfiguredMount[] | undefined;
   /** The tools whose downloads outlive sessions there; default none */

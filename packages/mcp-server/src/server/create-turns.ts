@@ -141,6 +141,7 @@ export async function createTurns(options: Options): Promise<Turns> {
       const path = findWorkspace(config, directory)?.workspacePath ?? config.workspacePath;
       return path === "same" ? path : undefined;
     },
+    hasSubfolderGit: (directory) => findWorkspace(config, directory)?.subfolderGit === true,
     policyOf: (agent, directory) => findPolicy(config, agent, directory),
     workspaceRules,
     runLog,

@@ -41,7 +41,7 @@ export function openCopies(
       const stored = await sets.collect({
         base: base.manifest,
         startedMs: base.startedMs,
-        copy: copy.read(),
+        read: copy.read,
         sessionId,
         agent,
         directory,

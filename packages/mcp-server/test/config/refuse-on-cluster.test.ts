@@ -29,6 +29,7 @@ describe("a cluster", () => {
     [{ workspace: "rw" }, /^--workspace rw needs --runner docker: a cluster sees no directory of this machine\./],
     [{ egress: "bridge" }, /^--egress bridge needs --runner docker: /],
     [inHere({ mounts: ["/opt/sdk"] }), /^"mounts" of "\/srv\/shop" .* a cluster sees no path/],
+    [inHere({ subfolderGit: true }), /^"subfolderGit" of "\/srv\/shop" .* it takes the objects from this machine/],
     [inHere({ cache: ["npm"] }), /^"cache" of "\/srv\/shop" .* no download outlives its session/],
     [inHere({ services: { db: SERVICE } }), /^"services" of "\/srv\/shop" .* no service runs beside a sandbox/],
     [inHere({ requireImage: true }), /^"requireImage" of "\/srv\/shop" .* is on this machine's engine/],

@@ -3,7 +3,7 @@ import { open, type FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { BudgieError } from "@budgie/core";
-import type { FoundEntry, ReadOptions, TreeFile } from "@budgie/core/copies";
+import type { FoundEntry, ReadOptions } from "@budgie/core/copies";
 import { descriptorPath } from "@budgie/sandbox/mounts";
 import { parseListing, type ListedEntry } from "@budgie/sandbox/proc";
 
@@ -20,46 +20,65 @@ const COARSE_MS = 2000;
 const AT_ONCE = 500;
 
 /**
- * Yields the entries of an open folder that was listed, in which nothing runs. A file comes without its content if neither that, nor its
- * folder, nor one above that has changed: a folder that was moved brings files along whose times stay.
+ * Yields the entries of an open folder that was listed, in which nothing runs. A file can be taken if neither that, nor its folder, nor one above
+ * that has changed: a folder that was moved brings files along whose times stay.
  */
 export async function* readListed(
   folder: FileHandle,
   listing: Buffer,
-  { isKnown, readAgain, sinceMs }: ListedReading,
+  { readAgain, sinceMs, take }: ListedReading,
 ): AsyncGenerator<FoundEntry> {
-  const isChanged = ({ changedMs, isCoarse }: ListedEntry): boolean =>
-    !(changedMs < sinceMs - (isCoarse ? COARSE_MS : TICK_MS));
-  const changed = new Set<string>();
-  let [count, isRootChanged] = [0, true];
+  const isOld = createAgeCheck(sinceMs);
+  let count = 0;
   for (const listed of parseListing(listing)) {
     // Thousands of entries that nobody reads would keep budgie from everything else.
     if (++count % AT_ONCE === 0) await nextTurn();
     const path = listed.path.toString();
-    if (path === "") isRootChanged = isChanged(listed);
-    else {
-      const slash = path.lastIndexOf("/");
-      // Names that changed in the copy's own folder say nothing of the folders in it, whose own times tell whether they were moved.
-      const isBelowChanged = slash === -1 ? isRootChanged && listed.type !== "d" : changed.has(path.slice(0, slash));
-      const isOld = !isBelowChanged && !isChanged(listed);
-      if (listed.type === "d" && !isOld) changed.add(path);
-      yield toFound(listed, path, (file) =>
-        isOld && isKnown(file) ? undefined : readFile(folder, listed, () => readAgain(path)),
-      );
+    const isAsFilled = isOld(listed, path);
+    if (path === "") continue;
+    const entry = toEntry(listed, path);
+    if (entry.kind !== "file") yield { entry };
+    else if (!isAsFilled || !take(entry)) {
+      yield { entry, content: toStream(readFile(folder, listed, () => readAgain(path))) };
     }
   }
 }
 
-type ReadContent = (file: TreeFile) => AsyncIterable<Buffer> | undefined;
+/** Creates a check of entries, parents first, that returns true for one that has not changed since then, nor a folder above it. */
+function createAgeCheck(sinceMs: number): (listed: ListedEntry, path: string) => boolean {
+  const changed = new Set<string>();
+  let isRootChanged = true;
+  // The folder of the entry before, which most entries share.
+  let [last, isLastChanged] = ["", true];
 
-function toFound({ mode, size, target, type }: ListedEntry, path: string, read: ReadContent): FoundEntry {
-  if (type === "d") return { entry: { path, kind: "folder", mode: mode & 0o777 } };
-  if (type === "l") return { entry: { path, kind: "link", target: target.toString() } };
-  if (type !== "f") return { entry: { path, kind: "other" } };
-  const entry: TreeFile = { path, kind: "file", mode: mode & 0o777, size };
-  const pieces = read(entry);
-  if (pieces === undefined) return { entry, isAsFilled: true };
-  return { entry, content: Readable.from(pieces, { objectMode: false }) };
+  function isFolderChanged(folder: string): boolean {
+    if (folder !== last) [last, isLastChanged] = [folder, changed.has(folder)];
+    return isLastChanged;
+  }
+
+  return ({ changedMs, isCoarse, type }, path) => {
+    const isChanged = !(changedMs < sinceMs - (isCoarse ? COARSE_MS : TICK_MS));
+    if (path === "") {
+      isRootChanged = isChanged;
+      return !isChanged;
+    }
+    const slash = path.lastIndexOf("/");
+    // Names that changed in the copy's own folder say nothing of the folders in it, whose own times tell whether they were moved.
+    const isBelowChanged = slash === -1 ? isRootChanged && type !== "d" : isFolderChanged(path.slice(0, slash));
+    const isOld = !isBelowChanged && !isChanged;
+    if (type === "d" && !isOld) changed.add(path);
+    return isOld;
+  };
+}
+
+function toEntry({ mode, size, target, type }: ListedEntry, path: string): FoundEntry["entry"] {
+  if (type === "f") return { path, kind: "file", mode: mode & 0o777, size };
+  if (type === "d") return { path, kind: "folder", mode: mode & 0o777 };
+  return type === "l" ? { path, kind: "link", target: target.toString() } : { path, kind: "other" };
+}
+
+function toStream(pieces: AsyncIterable<Buffer>): Readable {
+  return Readable.from(pieces, { objectMode: false });
 }
 
 /** Reads a file once somebody asks for its content. */

@@ -5,7 +5,6 @@ import type Docker from "dockerode";
 import { BudgieError, type Owner, type SessionId } from "@budgie/core";
 import { readBounded } from "@budgie/core/protocol";
 import { escapeForTerminal } from "@budgie/core/text";
-import { volumeMount } from "@budgie/sandbox/mounts";
 import { chooseSandboxUser } from "@budgie/sandbox/profile";
 import { attach } from "../engine/attach.ts";
 import { createContainer } from "../engine/create-container.ts";
@@ -13,6 +12,7 @@ import { demultiplex } from "../engine/demultiplex.ts";
 import { connectEngine, type Engine } from "../engine/engine.ts";
 import { isCopyOf } from "../bases/overlay-volume.ts";
 import type { HostEnvironment } from "../engine/find-endpoints.ts";
+import { isPlainVolume } from "../engine/find-own.ts";
 import { removeContainer } from "../engine/remove-container.ts";
 import { ignoreMissing, translated } from "../engine/to-budgie-error.ts";
 import { parseLabels, toLabels } from "../engine/to-labels.ts";
@@ -21,6 +21,7 @@ import { findImage } from "../image/find-image.ts";
 import { toPrintingContainer } from "../sandbox/container-options.ts";
 import { ensureSeccomp } from "../sandbox/ensure-seccomp.ts";
 import { volumeNames } from "../session/session-volumes.ts";
+import { toCommitsPlace, type CommitsPlace, type Known } from "../session/to-commits-place.ts";
 
 export type CommitsPacking = {
   /** The owner of the container in which git runs; the caller releases it */
@@ -33,18 +34,17 @@ export type CommitsPacking = {
   /** `undefined` for the engine's default */
   readonly runtime: string | undefined;
   readonly session: SessionId;
-  /** The hashes that the directory's repository has, which the bundle leaves out */
-  readonly tips: readonly string[];
+  readonly without: Known;
   readonly to: Writable;
   readonly signal: AbortSignal;
 };
 
-const FOLDER = "/workspace";
 const LIMITS = { bytes: 1024 ** 3, timeMs: 10 * 60_000, errorBytes: 2048 };
 
 /**
- * Writes the commits of a session's copy as a git bundle. An agent wrote that repository, so git runs in a container of its own that has the copy,
- * read-only, and nothing else; all of the output is the agent's word. Throws `SESSION_NOT_FOUND` if the copy is gone.
+ * Writes the commits of a session's copy, or of its own git for a subfolder, as a git bundle. An agent wrote that repository, so git runs in a
+ * container of its own that has it, read-only, and nothing else but the objects it needs; all of the output is the agent's word. Throws
+ * `SESSION_NOT_FOUND` if the copy or the home is gone.
  */
 export async function packCommits(packing: CommitsPacking): Promise<void> {
   const engine = await connectEngine(packing.hostEnv, packing.home);
@@ -53,15 +53,16 @@ export async function packCommits(packing: CommitsPacking): Promise<void> {
 }
 
 async function pack(engine: Engine, packing: CommitsPacking): Promise<void> {
-  const { owner, runtime, session, stateDir } = packing;
-  await checkVolume(engine.docker, session);
+  const { owner, runtime, session, stateDir, without } = packing;
+  const place = toCommitsPlace(session, without);
+  await checkVolume(engine.docker, session, place);
   const image = await findImage(engine, packing.image);
   const body = toPrintingContainer({
     imageId: image.id,
     user: chooseSandboxUser({ uid: process.getuid?.(), gid: process.getgid?.() }, engine.users),
-    command: toCommand(packing.tips),
+    command: place.command,
     labels: toLabels(owner.record, session, "reader"),
-    mounts: [{ ...volumeMount({ name: volumeNames(session).copy, labels: {} }, FOLDER), isReadOnly: true }],
+    mounts: place.mounts,
     runtime,
     seccomp: ensureSeccomp(engine, stateDir),
   });
@@ -73,20 +74,22 @@ async function pack(engine: Engine, packing: CommitsPacking): Promise<void> {
   }
 }
 
-/** Throws unless a volume is a copy that budgie made: the engine would make a missing one, and another could be any folder. */
-async function checkVolume(docker: Docker, session: SessionId): Promise<void> {
-  const found = await docker.getVolume(volumeNames(session).copy).inspect(timeLimit()).catch(ignoreMissing);
-  if (found && isCopyOf(session, found) && !parseLabels(found.Labels).isMadeForMount) return;
+/** Throws unless a volume is one that budgie made: the engine would make a missing one, and another could be any folder. */
+async function checkVolume(docker: Docker, session: SessionId, { role }: CommitsPlace): Promise<void> {
+  const found = await docker.getVolume(volumeNames(session)[role]).inspect(timeLimit()).catch(ignoreMissing);
+  if (found && isOfSession(session, found, role) && !parseLabels(found.Labels).isMadeForMount) return;
   throw new BudgieError(
     "SESSION_NOT_FOUND",
-    `The copy of session "${session}" is gone, and the commits in it. Its change sets can still be applied.`,
+    role === "copy"
+      ? `The copy of session "${session}" is gone, and the commits in it. Its change sets can still be applied.`
+      : `The home of session "${session}" is gone, and the commits in it.`,
   );
 }
 
-function toCommand(tips: readonly string[]): readonly [string, ...string[]] {
-  const settings = ["safe.directory=*", "core.fsmonitor=false", "core.hooksPath=/dev/null"];
-  const git = ["git", "-C", FOLDER, ...settings.flatMap((setting) => ["-c", setting])] as const;
-  return ["git", ...git.slice(1), "bundle", "create", "--quiet", "-", "--all", "--ignore-missing", "--not", ...tips];
+function isOfSession(session: SessionId, found: Docker.VolumeInspectInfo, role: CommitsPlace["role"]): boolean {
+  if (role === "copy") return isCopyOf(session, found);
+  const labels = parseLabels(found.Labels);
+  return labels.role === "home" && labels.session === session && isPlainVolume(found);
 }
 
 async function run(engine: Engine, container: Docker.Container, { signal, to }: CommitsPacking): Promise<void> {
@@ -137,8 +140,8 @@ function toStartError(cause: unknown): unknown {
 
 function toGitError(output: string): BudgieError {
   if (output.includes("empty bundle")) {
-    return new BudgieError("INPUT_INVALID", "The copy has no commits that the directory's repository lacks.");
+    return new BudgieError("INPUT_INVALID", "The session has no commits that the directory's repository lacks.");
   }
   const said = escapeForTerminal(output.trim().slice(-500));
-  return new BudgieError("SESSION_UNUSABLE", `git cannot pack the copy's commits: ${said}`);
+  return new BudgieError("SESSION_UNUSABLE", `git cannot pack the session's commits: ${said}`);
 }

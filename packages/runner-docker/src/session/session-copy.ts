@@ -44,6 +44,8 @@ export type CopyPlace = {
   readonly processes: {
     /** Resolves once the containers of turns that have ended are removed */
     readonly lastGone: () => Promise<unknown>;
+    /** Resolves once nothing in them runs */
+    readonly lastStill: () => Promise<unknown>;
   };
 };
 
@@ -204,10 +206,12 @@ export function createSessionCopy(
     return id;
   }
 
-  async function* read({ isKnown = () => false }: ReadOptions = {}): AsyncGenerator<FoundEntry> {
-    await quiet();
+  async function* read({ take = () => false }: ReadOptions = {}): AsyncGenerator<FoundEntry> {
+    await standby.clear();
+    // The removal of the last turn's container need not be waited for.
+    await processes.lastStill();
     if ((await fillId()) === undefined) throw lostError(session);
-    yield* (archive && (await held.read({ isKnown, readAgain: archive.readFile }))) ?? copier.pack();
+    yield* (archive && (await held.read({ take, readAgain: archive.readFile }))) ?? copier.pack();
   }
 
   const translate = <T>(call: Promise<T>): Promise<T> => translated(call, context.image.name);

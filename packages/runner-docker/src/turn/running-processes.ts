@@ -16,7 +16,11 @@ type FollowOptions = {
 /** Creates the table of a session's processes, in whose home `heldBytes` are used. */
 export function createRunningProcesses(standby: Pick<StandbyPlace<Standby>, "hold">, heldBytes: number | undefined) {
   const running = new Set<SandboxProcess>();
-  const finishing = new Set<Promise<void>>();
+  const finishing = new Set<SandboxProcess>();
+  const allOf = (wait: "gone" | "still"): Promise<unknown> =>
+    withTimeout(Promise.all([...finishing].map((child) => child[wait])), API_LIMIT_MS).catch((cause: unknown) => {
+      throw unverifiedError(cause);
+    });
   const note = <Report extends { readonly homeBytes: number } | undefined>(report: Report): Report => {
     heldBytes = report?.homeBytes;
     return report;
@@ -30,8 +34,8 @@ export function createRunningProcesses(standby: Pick<StandbyPlace<Standby>, "hol
     const finish = (): void => {
       closing = network.close();
       running.delete(child);
-      finishing.add(child.gone);
-      void child.gone.then(() => finishing.delete(child.gone));
+      finishing.add(child);
+      void child.gone.then(() => finishing.delete(child));
     };
     child.exit.then(finish, finish);
     void child.lastDisk.then(note);
@@ -60,10 +64,9 @@ export function createRunningProcesses(standby: Pick<StandbyPlace<Standby>, "hol
     /** Size of the home after the last report; `undefined` if unknown */
     heldBytes: () => heldBytes,
     /** Resolves once the containers of those that have ended are removed. */
-    lastGone: () =>
-      withTimeout(Promise.all(finishing), API_LIMIT_MS).catch((cause: unknown) => {
-        throw unverifiedError(cause);
-      }),
+    lastGone: () => allOf("gone"),
+    /** Resolves once nothing of those that have ended runs, although their containers may still be there. */
+    lastStill: () => allOf("still"),
     stop: () => Promise.all([...running].map((child) => child.stop("shutdown"))),
   };
 }

@@ -15,6 +15,8 @@ import { openTerminal } from "./open-terminal.ts";
 export type SandboxProcess = AgentProcess & {
   /** Resolves once the container's removal is confirmed, even if the engine is unavailable for long; never rejects */
   readonly gone: Promise<void>;
+  /** Resolves once nothing in the sandbox runs any more, which can be before its removal; never rejects */
+  readonly still: Promise<void>;
   /** Resolves once the agent may begin, since its disks are watched; never rejects */
   readonly ready: Promise<unknown>;
   /** The key of its sandbox */
@@ -70,8 +72,9 @@ export function createSandboxProcess(
   const exit = ended.then(async (end): Promise<Exit> => {
     // The exit of a stopped turn is reported once its container is removed.
     await stopping;
-    if (stopped === undefined && end.exitCode === 0 && outputs[0].isCutOff()) throw cutOffError();
-    return toExit({ ...end, stopped });
+    const { exitCode, oomKilled } = end;
+    if (stopped === undefined && exitCode === 0 && outputs[0].isCutOff()) throw cutOffError();
+    return toExit({ exitCode, oomKilled, stopped });
   });
   exit.catch(() => undefined);
   // Not before the engine reports the end: it would kill a container that it believes to be running.
@@ -79,6 +82,10 @@ export function createSandboxProcess(
   const removed = removal.then(({ firstAttempt }) => firstAttempt);
   const gone = removal.then((begun) => begun.gone);
   removed.catch(() => undefined);
+  const still = ended.then(
+    ({ isStill }) => (isStill ? undefined : gone),
+    () => gone,
+  );
   const setOver = (): void => void (isOver = true);
   ended.then(setOver, setOver);
   void gone.then(() => root?.[Symbol.asyncDispose]());
@@ -125,6 +132,7 @@ export function createSandboxProcess(
     stderr,
     exit,
     gone,
+    still,
     ready: diskWatch.ready,
     key,
     disk: () => (isOver ? lastDisk : diskWatch.take()),
@@ -142,7 +150,12 @@ function cutOffError(): BudgieError {
   );
 }
 
-type End = { readonly exitCode: number; readonly oomKilled: boolean };
+type End = {
+  readonly exitCode: number;
+  readonly oomKilled: boolean;
+  /** True if the kernel says that the first process is gone, without which nothing in the sandbox can run */
+  readonly isStill: boolean;
+};
 
 /** Returns the turn's end from its exit marker, or else from the engine. */
 async function awaitEnd(
@@ -154,7 +167,7 @@ async function awaitEnd(
   if (marker === undefined) return endedOnEngine;
   for (const output of outputs) output.end();
   // The kernel counts a kill at once; a loaded engine may notice it only after the end.
-  return { exitCode: marker.exitCode, oomKilled: marker.oomKills !== 0 };
+  return { exitCode: marker.exitCode, oomKilled: marker.oomKills !== 0, isStill: true };
 }
 
 /**
@@ -181,7 +194,7 @@ async function inspectEnd(container: Docker.Container, closed: Promise<void>, gi
     );
     // A container that Podman is stopping is reported as not running, with exit code 0.
     const hasEnded = state?.Running === false && state.Status !== "stopping";
-    if (hasEnded) return { exitCode: state.ExitCode, oomKilled: state.OOMKilled };
+    if (hasEnded) return { exitCode: state.ExitCode, oomKilled: state.OOMKilled, isStill: false };
     if (closedMs === undefined) continue;
     if (state === undefined && performance.now() - closedMs > ENGINE_LOSS_MS) {
       throw new BudgieError("RUNNER_UNAVAILABLE", "The engine went away during the turn. Start it again.");

@@ -5,7 +5,7 @@ import type { Standby } from "@budgie/core/standby";
 import type { ProcessNetwork } from "@budgie/sandbox/egress";
 import { CACHE_BYTES } from "../session/create-caches.ts";
 import type { SessionCopy } from "../session/session-copy.ts";
-import { buildInitInput } from "@budgie/sandbox/init";
+import { buildGitSetup, buildInitInput } from "@budgie/sandbox/init";
 import { toBudgieError } from "../engine/to-budgie-error.ts";
 import { launchSandbox, refuseCancelled, type Sandbox } from "./launch-sandbox.ts";
 import { chooseLimits, planSandbox, type SandboxRequest } from "./plan-sandbox.ts";
@@ -35,7 +35,8 @@ export async function startProcess(start: ProcessStart): Promise<SandboxProcess>
   const { command, context, heldBytes, network, options } = start;
   refuseCancelled(options.signal);
   const token = randomUUID();
-  const input = buildInitInput(command, options.input, token);
+  const setup = buildGitSetup(options.git, options.directory);
+  const input = buildInitInput({ ...command, setup }, options.input, token);
   const standby = start.takeStandby();
   const [launched, prepared] = await Promise.allSettled([
     context.starting(() => takeOrLaunch(start, standby).catch((error: unknown) => relaunch(start, error))),

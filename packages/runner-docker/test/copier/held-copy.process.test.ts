@@ -74,7 +74,7 @@ it("A held copy leaves out the content of files that are as the fill made them, 
 it("A held copy is read in another way once it was read, after another fill, and where it cannot be listed", async () => {
   const list = vi.fn(listFolder);
   const { copy, hold } = await openFilled(["a"], { list });
-  const read = () => copy.read({ isKnown: () => true, readAgain: async () => undefined });
+  const read = () => copy.read({ take: () => true, readAgain: async () => undefined });
   expect(await readAll(copy)).toEqual({ a: UNREAD });
   expect(await read()).toBeUndefined();
 
@@ -103,7 +103,7 @@ it("A held copy is read in another way once the clock was set back", async () =>
   const clock = vi.spyOn(Date, "now").mockReturnValue(now - 60_000);
   onTestFinished(() => clock.mockRestore());
 
-  expect(await copy.read({ isKnown: () => true, readAgain: async () => undefined })).toBeUndefined();
+  expect(await copy.read({ take: () => true, readAgain: async () => undefined })).toBeUndefined();
 });
 
 it.each([
@@ -179,15 +179,18 @@ async function toRoot(path: string) {
 }
 
 async function readAll(copy: ReturnType<typeof createHeldCopy>, isKnown: (path: string) => boolean = () => true) {
-  const found = await copy.read({ isKnown: ({ path }) => isKnown(path), readAgain: async () => undefined });
   const all: Record<string, string> = {};
+  const take = ({ path }: { readonly path: string }): boolean => {
+    if (isKnown(path)) all[path] = UNREAD;
+    return isKnown(path);
+  };
+  const found = await copy.read({ take, readAgain: async () => undefined });
   for await (const entry of found ?? []) all[entry.entry.path] = await show(entry);
   return all;
 }
 
-async function show({ content, entry, isAsFilled }: FoundEntry): Promise<string> {
+async function show({ content, entry }: FoundEntry): Promise<string> {
   if (entry.kind === "link") return `-> ${entry.target}`;
   if (entry.kind !== "file") return entry.kind;
-  if (isAsFilled === true) return UNREAD;
   return content === undefined ? "" : text(content);
 }

@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSessionId } from "@budgie/core";
 import type { Access } from "@budgie/core/policy";
-import { findGitAccess, type GitAccess } from "../../../core/src/git/find-git-access.ts";
+import { findGitAccess } from "../../../core/src/git/find-git-access.ts";
+import type { GitAccess } from "../../../core/src/git/git-access.ts";
 import { runCommand, type DockerPlace, type Ran } from "../helpers/docker-place.ts";
 
 // The variables that budgie sets from the user's global configuration.

@@ -113,7 +113,7 @@ function createCopy(engine: unknown, copyBases?: unknown) {
     volume: { name: "budgie-copy", labels: {} },
     origin: "new",
     standby: { clear: async () => undefined },
-    processes: { lastGone: async () => undefined },
+    processes: { lastGone: async () => undefined, lastStill: async () => undefined },
   };
   return createSessionCopy(context as unknown as Parameters<typeof createSessionCopy>[0], place);
 }

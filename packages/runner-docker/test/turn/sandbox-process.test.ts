@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
+import type { ContainerRoot } from "@budgie/sandbox/proc";
 import { createPendingRemovals } from "../../src/engine/pending-removals.ts";
 import { createSandboxProcess, type SandboxProcess } from "../../src/turn/sandbox-process.ts";
 import { createFakeEngine, type FakeEngine } from "../helpers/fake-engine.ts";
@@ -57,11 +58,42 @@ describe("createSandboxProcess", () => {
     });
     await process.gone;
   });
+
+  it("is still once the kernel shows its end, before its removal, and otherwise with that", async () => {
+    const inspected = [{ status: 200, body: { State: { ...EXITED, ExitCode: 0 } } }, MISSING];
+    await using engine = await createFakeEngine({ "GET /containers/c1/json": inspected, ...REMOVED });
+    const root = {
+      path: "/nonexistent",
+      readMounts: async () => "",
+      hasEnded: async () => true,
+      [Symbol.asyncDispose]: async () => undefined,
+    };
+    const socket = new PassThrough();
+    const process = createProcess(engine, socket, root);
+    for (const stream of [1, 2]) socket.write(toFrame(stream, "\0token 0 0\n"));
+
+    await process.still;
+    expect(engine.requests).toEqual([]);
+
+    socket.end();
+    await process.gone;
+    await using blind = await createFakeEngine({ "GET /containers/c1/json": inspected, ...REMOVED });
+    await createProcess(blind, new PassThrough().end()).still;
+    expect(blind.requests).toContainEqual(expect.stringMatching(/^DELETE \/containers\/c1/));
+  });
 });
 
-function createProcess(engine: FakeEngine, socket: PassThrough): SandboxProcess {
+/** Returns a frame of an attached connection. */
+function toFrame(stream: number, text: string): Buffer {
+  const header = Buffer.alloc(8);
+  header[0] = stream;
+  header.writeUInt32BE(text.length, 4);
+  return Buffer.concat([header, Buffer.from(text)]);
+}
+
+function createProcess(engine: FakeEngine, socket: PassThrough, root?: ContainerRoot): SandboxProcess {
   return createSandboxProcess(
-    { container: engine.docker.getContainer("c1"), socket, root: undefined, workspacePath: "/workspace", key: "" },
+    { container: engine.docker.getContainer("c1"), socket, root, workspacePath: "/workspace", key: "" },
     { pendingRemovals: createPendingRemovals(), token: "token", diskBytes: Infinity, heldBytes: undefined },
   );
 }

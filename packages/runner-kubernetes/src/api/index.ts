@@ -13,6 +13,9 @@ export type {
   Right,
 } from "./cluster.ts";
 export { connectCluster, type ClusterOptions } from "./connect-cluster.ts";
+export { deletedError, findRefusal } from "./find-refusal.ts";
+export { isNamespaceMissing } from "./judge-answer.ts";
+export { explainEnd } from "./explain-end.ts";
 export { judgePod, type PodState } from "./judge-pod.ts";
 export { listContexts, type Contexts } from "./load-access.ts";
 export { toDate } from "./parse-object.ts";

@@ -63,10 +63,25 @@ function refuse({ fields, status }: Refusal, asked: Asked): never {
     : status === 403
       ? forbiddenError(textOf(fields["message"]), asked)
       : status === 404
-        ? configError(asked, `has no namespace "${asked.namespace}"`, "Create it, or name another one.")
+        ? namespaceError(asked)
         : status === 400 || status === 413 || status === 422
           ? invalidError(fields, asked)
           : busyError(status, asked);
+}
+
+const NO_NAMESPACE = { isNamespaceMissing: true } as const;
+
+/** Tells if a cluster refused a request since it lacks the namespace. */
+export function isNamespaceMissing(error: unknown): boolean {
+  return error instanceof BudgieError && error.cause === NO_NAMESPACE;
+}
+
+function namespaceError({ context, namespace }: Asked): BudgieError {
+  return new BudgieError(
+    "CONFIG_INVALID",
+    `The cluster of the context "${quote(context)}" has no namespace "${namespace}". Create it, or name another one.`,
+    { cause: NO_NAMESPACE },
+  );
 }
 
 function loginError(asked: Asked): BudgieError {

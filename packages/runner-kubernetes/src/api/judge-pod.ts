@@ -12,16 +12,16 @@ const IMAGE_REASONS = ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "
 const CONFIG_REASONS = ["CreateContainerConfigError"];
 
 /** Judges a Pod by its status. A Pod that cannot be scheduled yet waits: the cluster may grow, or a quota may be raised. */
-export function judgePod({ isEnding, name, status }: ClusterObject): PodState {
+export function judgePod({ isEnding, name, spec, status }: ClusterObject): PodState {
   const conditions = listOf(status["conditions"]);
   const containers = [...listOf(status["initContainerStatuses"]), ...listOf(status["containerStatuses"])];
-  const error = findEnd(status, conditions) ?? findContainerEnd(containers) ?? findLoss(status, conditions);
+  const error = findEnd(status, conditions) ?? findContainerEnd(containers) ?? findLoss(status, conditions, containers);
   if (error !== undefined) return { state: "failed", error: podError(name, error) };
   if (isEnding) return { state: "failed", error: podError(name, ["AGENT_CRASHED", "is being deleted", AGAIN]) };
   const isRunning = containers.length > 0 && containers.every((one) => fieldsOf(one["state"])["running"] !== undefined);
   if (isRunning && status["phase"] === "Running") return { state: "running" };
   const isFull = findScheduled(conditions)?.["status"] === "False";
-  const why = `waiting for the cluster: ${findWaitReason(conditions, containers)}`;
+  const why = `waiting for the cluster: ${findWaitReason(conditions, containers, spec)}`;
   return { state: "waiting", why, ...(isFull ? { isFull } : {}) };
 }
 
@@ -31,6 +31,7 @@ type Fields = Readonly<Record<string, unknown>>;
 type End = readonly [code: ErrorCode, happened: string, advice: string];
 
 const AGAIN = "Try again.";
+const MOST_ENDS = 4;
 
 /** Finds the reason that kubelet gives for the whole Pod. */
 function findEnd(status: Fields, conditions: readonly Fields[]): End | undefined {
@@ -69,15 +70,30 @@ function findContainerEnd(containers: readonly Fields[]): End | undefined {
   return undefined;
 }
 
-function findLoss({ phase, reason }: Fields, conditions: readonly Fields[]): End | undefined {
+function findLoss(
+  { phase, reason }: Fields,
+  conditions: readonly Fields[],
+  containers: readonly Fields[],
+): End | undefined {
   const isLost =
     reason === "NodeLost" || conditions.some(({ reason, type }) => type === "Ready" && reason === "NodeLost");
   if (isLost || phase === "Unknown") return ["AGENT_CRASHED", "was lost with its node", AGAIN];
-  if (phase === "Failed") return ["AGENT_CRASHED", `failed: ${quote(textOf(reason)) || "no reason given"}`, AGAIN];
+  if (phase === "Failed") {
+    return ["AGENT_CRASHED", `failed: ${quote(textOf(reason)) || listEnds(containers) || "no reason given"}`, AGAIN];
+  }
   return phase === "Succeeded" ? ["AGENT_CRASHED", "ended by itself", AGAIN] : undefined;
 }
 
-function findWaitReason(conditions: readonly Fields[], containers: readonly Fields[]): string {
+/** Says how containers ended, such as `its container "agent" ended with 137`. */
+function listEnds(containers: readonly Fields[]): string {
+  const ends = containers.flatMap(({ name, state }) => {
+    const { exitCode } = fieldsOf(fieldsOf(state)["terminated"]);
+    return typeof exitCode === "number" ? [`its container "${quote(textOf(name))}" ended with ${exitCode}`] : [];
+  });
+  return ends.slice(0, MOST_ENDS).join(", ");
+}
+
+function findWaitReason(conditions: readonly Fields[], containers: readonly Fields[], spec: Fields): string {
   const scheduled = findScheduled(conditions);
   if (scheduled?.["status"] === "False") {
     const fallback = scheduled["reason"] === "SchedulingGated" ? "its queue has not admitted it" : "no node has room";
@@ -87,7 +103,8 @@ function findWaitReason(conditions: readonly Fields[], containers: readonly Fiel
   const reasons = containers.map((one) => textOf(fieldsOf(fieldsOf(one["state"])["waiting"])["reason"]));
   const reason = quote(reasons.find((text) => text !== "") ?? "");
   if (scheduled === undefined) return "no node has been chosen";
-  return reason === "" ? "its containers start" : `its containers start (${reason})`;
+  const node = quote(textOf(spec["nodeName"]));
+  return `its containers start${node === "" ? "" : ` on the node "${node}"`}${reason === "" ? "" : ` (${reason})`}`;
 }
 
 function findScheduled(conditions: readonly Fields[]): Fields | undefined {

@@ -16,9 +16,14 @@ export type Removal = {
 
 const LIMIT_MS = 60_000;
 const PAUSE_MS = 300;
+// A server that restarts takes some seconds. Somebody who ends budgie may wait for this.
+const AWAY_MS = 30_000;
 const GONE = [404, 409];
 
-/** Deletes an object, no later one of its name, and waits until it is gone. A second of grace lets kubelet confirm the end. */
+/**
+ * Deletes an object, no later one of its name, and waits until it is gone. A second of grace lets kubelet confirm the end. A cluster that is away
+ * is asked again for a while: its API server may restart.
+ */
 export async function removeObject(access: Access, removal: Removal, limits: Limits): Promise<void> {
   const { asked, isGone, object, path } = removal;
   const { limitMs = LIMIT_MS, signal } = limits;
@@ -30,13 +35,31 @@ export async function removeObject(access: Access, removal: Removal, limits: Lim
     propagationPolicy: "Background",
     preconditions: { uid: object.uid },
   };
-  const answer = await requestCluster(access, { method: "DELETE", path, body }, limits);
-  // In place of a conflict it is gone, and another has its name.
-  if (!GONE.includes(answer.status)) checkAnswer(answer, asked);
-  while (!(await isGone())) {
-    if (performance.now() >= until) throw lastingError(object.name, asked);
+  const rest = async (): Promise<void> => {
     await wait(PAUSE_MS);
     if (signal?.aborted === true) throw new BudgieError("CANCELLED", "The wait for a removal was cancelled.");
+  };
+
+  async function insist<T>(ask: () => Promise<T>): Promise<T> {
+    for (const last = Math.min(until, performance.now() + AWAY_MS); ;) {
+      try {
+        return await ask();
+      } catch (error) {
+        const isAway = error instanceof BudgieError && error.code === "RUNNER_UNAVAILABLE";
+        if (!isAway || performance.now() >= last) throw error;
+      }
+      await rest();
+    }
+  }
+
+  await insist(async () => {
+    const answer = await requestCluster(access, { method: "DELETE", path, body }, limits);
+    // In place of a conflict it is gone, and another has its name.
+    if (!GONE.includes(answer.status)) checkAnswer(answer, asked);
+  });
+  while (!(await insist(isGone))) {
+    if (performance.now() >= until) throw lastingError(object.name, asked);
+    await rest();
   }
 }
 

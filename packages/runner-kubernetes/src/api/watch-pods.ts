@@ -25,10 +25,12 @@ const CLIENT_MS = 330_000;
 const POLL_MS = 30_000;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 16_000;
+const REFUSED_MS = 60_000;
 const MOST_LINE_BYTES = 4 * 1024 * 1024;
 
 /**
- * Watches Pods. Watches break, and die without a word: after each, all Pods are listed again, and every 30 s during one. Only a refusal ends it.
+ * Watches Pods. Watches break, and die without a word: after each, all Pods are listed again, and every 30 s during one. Only a refusal ends it: the first answer, or
+ * one for a minute, since rights and credentials come back as a connection does.
  */
 export function watchPods(options: WatchOptions): PodWatch {
   const { clock = CLOCK } = options;
@@ -39,12 +41,20 @@ export function watchPods(options: WatchOptions): PodWatch {
 
   async function follow(): Promise<Error | undefined> {
     let waitMs = FIRST_WAIT_MS;
+    // A cluster that never allowed it counts as one that refuses for long.
+    let allowedAt = -Infinity;
+    const list = async (signal: AbortSignal): Promise<PodList> => {
+      const found = await options.list(signal);
+      allowedAt = clock.now();
+      return found;
+    };
     while (!closing.signal.aborted) {
       try {
-        await watchOnce({ ...options, clock }, known, closing.signal);
+        await watchOnce({ ...options, list, clock }, known, closing.signal);
         waitMs = FIRST_WAIT_MS;
       } catch (error) {
-        if (error instanceof BudgieError && error.code === "CONFIG_INVALID") return error;
+        const isRefused = error instanceof BudgieError && error.code === "CONFIG_INVALID";
+        if (isRefused && clock.now() - allowedAt >= REFUSED_MS) return error;
         waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
       }
       await pause(waitMs, { clock, signal: closing.signal });

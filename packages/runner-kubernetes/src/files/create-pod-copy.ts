@@ -6,9 +6,8 @@ import type { FilledEntry, FoundEntry, WorkspaceCopy } from "@budgie/core/copies
 import { splitHidden } from "@budgie/core/policy";
 import { findCopyCovers, type CopyCover } from "@budgie/sandbox/mounts";
 import { fromRecords, toRecords } from "@budgie/sandbox/records";
-import { busyError } from "../hold/hold-link.ts";
-import { askPod } from "../session/ask-pod.ts";
-import type { LivePod } from "../session/live-pod.ts";
+import { askPod, isBusyAnswer } from "../session/ask-pod.ts";
+import { namePod, type LivePod } from "../session/live-pod.ts";
 import { fillVolume } from "./fill-volume.ts";
 import { findKinds } from "./find-kinds.ts";
 import { packVolume } from "./pack-volume.ts";
@@ -23,7 +22,11 @@ export type PodCopy = Omit<WorkspaceCopy, "fillOver"> & {
    * Finds the covers of a start. Throws `SESSION_UNUSABLE` if the Pod lacks the copy, and `WORKSPACE_INVALID` if it cannot be covered. No
    * process of the session runs meanwhile
    */
-  readonly findCovers: (pod: LivePod, command: Pick<Command, "hidden">) => Promise<readonly CopyCover[]>;
+  readonly findCovers: (
+    pod: LivePod,
+    command: Pick<Command, "hidden">,
+    signal?: AbortSignal,
+  ) => Promise<readonly CopyCover[]>;
 };
 
 /** The session of a copy, and the way to its Pod. */
@@ -58,7 +61,9 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
     filled = undefined;
     const records = Readable.from(toRecords(entries), { objectMode: false });
     const id = randomUUID();
-    await fillVolume(pod.wire, { volume: "work", fillId: id, records, signal });
+    await fillVolume(pod.wire, { volume: "work", fillId: id, records, signal }).catch((error: unknown) => {
+      throw namePod(pod, error);
+    });
     note(id, pod);
     return id;
   }
@@ -76,7 +81,7 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
         }
         return;
       } catch (error) {
-        if (hasBegun || !isBusy(error) || performance.now() >= until) throw error;
+        if (hasBegun || !isBusyAnswer(error) || performance.now() >= until) throw namePod(pod, error);
       }
       await sleep(BUSY_PAUSE_MS);
     }
@@ -94,9 +99,9 @@ export function createPodCopy({ fillId, openPod, session }: PodCopyPlace): PodCo
     leave() {
       if (filled !== undefined) filled = { id: filled.id, pod: undefined };
     },
-    async findCovers(pod, command) {
+    async findCovers(pod, command, signal) {
       if (filled?.pod !== pod) throw lostError(session);
-      return findCopyCovers((paths) => findKinds(pod.wire, paths), splitHidden(command).ofWorkspace);
+      return findCopyCovers((paths) => findKinds(pod.wire, paths, signal), splitHidden(command).ofWorkspace);
     },
   };
 }
@@ -114,10 +119,6 @@ async function* readOnce({ wire }: LivePod): AsyncGenerator<FoundEntry> {
 
 function isId(value: unknown): value is string {
   return typeof value === "string" && /^[0-9a-f-]{36}$/.test(value);
-}
-
-function isBusy(error: unknown): boolean {
-  return error instanceof BudgieError && error.message === busyError().message;
 }
 
 function tooLongError(): BudgieError {

@@ -12,31 +12,43 @@ const KIND_BYTES = 12;
 const LIMIT_MS = 60_000;
 
 /** Finds the kinds of paths below the copy in a Pod; `undefined` for a missing one. */
-export async function findKinds(wire: Wire, paths: readonly string[]): Promise<readonly (string | undefined)[]> {
+export async function findKinds(
+  wire: Wire,
+  paths: readonly string[],
+  signal?: AbortSignal,
+): Promise<readonly (string | undefined)[]> {
   if (paths.length === 0) return [];
-  const said = await askWithJson(wire, { purpose: "control", ask: "kinds" }, paths);
+  const said = await askWithJson(wire, { ask: "kinds", value: paths, signal });
   const kinds = parseKinds(said);
   if (kinds?.length !== paths.length || !kinds.every((kind) => KINDS.has(kind))) throw answerError();
   return kinds.map((kind) => (typeof kind === "string" ? kind : undefined));
 }
 
 /** Hides what covers of the copy cover, until the Pod's next process has ended. */
-export async function hideCovers(wire: Wire, covers: readonly CopyCover[]): Promise<void> {
+export async function hideCovers(wire: Wire, covers: readonly CopyCover[], signal?: AbortSignal): Promise<void> {
   if (covers.length === 0) return;
   const hidden = covers.map(({ entry, path }) => ({ path, content: entry }));
-  await askWithJson(wire, { purpose: "control", ask: "hide" }, hidden);
+  await askWithJson(wire, { ask: "hide", value: hidden, signal });
 }
 
+type JsonQuestion = {
+  readonly ask: "hide" | "kinds";
+  readonly value: readonly unknown[];
+  readonly signal: AbortSignal | undefined;
+};
+
 /** Asks with JSON as input, and resolves to the bytes of the answer. */
-async function askWithJson(wire: Wire, request: PodRequest, value: readonly unknown[]): Promise<Buffer> {
-  const stream = wire.open(request);
+async function askWithJson(wire: Wire, { ask, signal, value }: JsonQuestion): Promise<Buffer> {
+  signal?.throwIfAborted();
+  const stream = wire.open({ purpose: "control", ask } satisfies PodRequest);
   const limit = AbortSignal.timeout(LIMIT_MS);
+  const over = signal === undefined ? limit : AbortSignal.any([limit, signal]);
   stream.output.end(JSON.stringify(value));
   const answered = awaitAnswer(stream);
   answered.catch(() => undefined);
   try {
-    const said = await orAborted(readAll(stream.input, value.length * KIND_BYTES + 2), limit);
-    await orAborted(answered, limit);
+    const said = await orAborted(readAll(stream.input, value.length * KIND_BYTES + 2), over);
+    await orAborted(answered, over);
     return said;
   } catch (error) {
     throw limit.aborted ? silentError() : error;
@@ -75,6 +87,6 @@ function answerError(): BudgieError {
 function silentError(): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `The Pod gave no answer about the copy for ${LIMIT_MS / 1_000} seconds. Check the cluster, or begin a new session.`,
+    `The Pod did not respond to a question about the copy for ${LIMIT_MS / 1_000} seconds. Check the cluster, or begin a new session.`,
   );
 }

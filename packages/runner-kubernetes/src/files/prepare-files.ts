@@ -1,5 +1,5 @@
 import type { Command } from "@budgie/core";
-import type { LivePod } from "../session/live-pod.ts";
+import { namePod, type LivePod } from "../session/live-pod.ts";
 import { coverHome } from "./cover-home.ts";
 import type { HomeFilling } from "./create-home-filling.ts";
 import type { PodCopy } from "./create-pod-copy.ts";
@@ -20,12 +20,16 @@ export async function prepareFiles(
   { copy, filling, shownPath, signal }: PreparedFiles,
 ): Promise<void> {
   const work = [
-    copy.findCovers(live, command),
+    copy.findCovers(live, command, signal),
     readHomeCovers(command, { shownPath }),
     filling.fill(command, signal),
   ] as const;
   await Promise.allSettled(work);
-  const [covers, ofHome] = await Promise.all(work);
-  await coverHome(live.wire, ofHome);
-  await hideCovers(live.wire, covers);
+  try {
+    const [covers, ofHome] = await Promise.all(work);
+    await coverHome(live.wire, ofHome, { signal });
+    await hideCovers(live.wire, covers, signal);
+  } catch (error) {
+    throw namePod(live, error);
+  }
 }

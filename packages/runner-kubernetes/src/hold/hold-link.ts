@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import type { Duplex, Writable } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import type { ProcessOrder } from "../requests/process-order.ts";
+import { busyError } from "../requests/to-pod-error.ts";
 import { encodeHoldFrame, holdError, MOST_PIECE_BYTES, readHoldFrames, toNumbers, toStart } from "./hold-frame.ts";
 
 /** Facts that `hold` tells of the machine, in its first message. */
@@ -229,14 +230,6 @@ function parseEnd(payload: Buffer): HoldEnd {
   return name === undefined
     ? { exitCode: 128 + signal, signal: null, oomKills }
     : { exitCode: null, signal: name, oomKills };
-}
-
-/** Returns the error of a second process. */
-export function busyError(): BudgieError {
-  return new BudgieError(
-    "RUNNER_UNAVAILABLE",
-    "A process of the session runs in the Pod. Wait for its end, or stop it.",
-  );
 }
 
 /** Returns the error of a Pod whose agent's container has ended. */

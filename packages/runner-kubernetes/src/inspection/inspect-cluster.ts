@@ -1,9 +1,9 @@
 import { BudgieError, createSessionId, type Owner } from "@budgie/core";
-import { chooseDefaultLimits } from "@budgie/core/policy";
+import type { Limits } from "@budgie/core/policy";
 import { connectCluster, type Cluster, type ClusterOptions } from "../api/index.ts";
 import { quote } from "../api/parse-object.ts";
 import { toMetadata } from "../lease/index.ts";
-import { toSandboxPod } from "../pod/index.ts";
+import { chooseClusterLimits, choosePodUser, toPodLimits, toSandboxPod } from "../pod/index.ts";
 import type { ClusterFinding } from "./cluster-finding.ts";
 import { judgeAdmission } from "./judge-admission.ts";
 import { judgePolicies } from "./judge-policies.ts";
@@ -15,6 +15,8 @@ export type ClusterInspection = Pick<ClusterOptions, "context" | "kubeconfig" | 
   readonly image: string;
   readonly sidecarImage: string;
   readonly runtimeClass?: string | undefined;
+  /** Limits of a turn, as the runner takes them; default its own */
+  readonly limits?: Partial<Limits> | undefined;
   /** The words of what the user does without; default none */
   readonly acceptWeaker?: readonly string[] | undefined;
   readonly owner: Pick<Owner, "record">;
@@ -62,17 +64,16 @@ async function judgeVersion(cluster: Cluster): Promise<ClusterFinding> {
     : { state: "ok", what: "cluster", text };
 }
 
-/** Returns the Pod of a session with the default limits. Its owner need not be there: nothing is created. */
+/** Returns the Pod of a session, as a turn would have it. Its owner need not be there: nothing is created. */
 function toTrialPod(
-  { image, runtimeClass, sidecarImage }: ClusterInspection,
+  { image, limits, runtimeClass, sidecarImage }: ClusterInspection,
   { annotations, labels }: ReturnType<typeof toMetadata>,
 ) {
-  const { diskBytes, memoryBytes, tmpBytes } = chooseDefaultLimits(CPUS);
   const pod = toSandboxPod({
     name: "budgie-doctor",
     images: { agent: image, sidecar: sidecarImage },
-    user: { uid: process.getuid?.() || USER, gid: process.getgid?.() || USER },
-    limits: { cpus: CPUS, memoryBytes, homeBytes: diskBytes, copyBytes: diskBytes, tmpBytes },
+    user: choosePodUser(),
+    limits: toPodLimits(chooseClusterLimits(limits)),
     workspace: "/workspace",
     labels,
     owner: { apiVersion: "coordination.k8s.io/v1", kind: "Lease", name: "budgie-doctor", uid: NOBODY },
@@ -82,6 +83,4 @@ function toTrialPod(
   return { ...pod, metadata: { ...pod.metadata, annotations } };
 }
 
-const CPUS = 2;
-const USER = 1000;
 const NOBODY = "00000000-0000-4000-8000-000000000000";

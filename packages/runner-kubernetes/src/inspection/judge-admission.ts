@@ -1,5 +1,5 @@
 import { BudgieError } from "@budgie/core";
-import type { Cluster, Manifest } from "../api/index.ts";
+import { isNamespaceMissing, type Cluster, type Manifest } from "../api/index.ts";
 import type { toSandboxPod } from "../pod/index.ts";
 import { formatChartTodo, type ClusterFinding } from "./cluster-finding.ts";
 
@@ -9,23 +9,21 @@ type TrialPod = ReturnType<typeof toSandboxPod>;
 /** Asks a cluster if it would take budgie's Pod, and refuse a privileged one. Creates neither. */
 export async function judgeAdmission(cluster: Cluster, pod: TrialPod): Promise<readonly ClusterFinding[]> {
   const own = await tryPod(cluster, pod);
-  if (own?.includes(NO_NAMESPACE) === true) {
-    return [{ state: "failed", what: "namespace", text: own, todo: formatChartTodo(cluster.namespace) }];
+  if (own !== undefined && isNamespaceMissing(own)) {
+    return [{ state: "failed", what: "namespace", text: own.message, todo: formatChartTodo(cluster.namespace) }];
   }
-  return [judgeOwn(own), judgeSecurity(await tryPod(cluster, toPrivileged(pod)), cluster.namespace)];
+  const privileged = await tryPod(cluster, toPrivileged(pod));
+  return [judgeOwn(own?.message), judgeSecurity(privileged?.message, cluster.namespace)];
 }
 
-/** The words of the error for a namespace that is missing. */
-const NO_NAMESPACE = "has no namespace";
-
 /** Resolves to the cluster's refusal; `undefined` if it would take the Pod, at least once its quota has room. */
-async function tryPod(cluster: Cluster, pod: Manifest): Promise<string | undefined> {
+async function tryPod(cluster: Cluster, pod: Manifest): Promise<BudgieError | undefined> {
   try {
     await cluster.create("pods", pod, { isDryRun: true });
     return undefined;
   } catch (error) {
     if (!(error instanceof BudgieError) || error.code !== "CONFIG_INVALID") throw error;
-    return error.message;
+    return error;
   }
 }
 

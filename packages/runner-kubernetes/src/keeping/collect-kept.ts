@@ -1,11 +1,21 @@
-import { findReasonToKeep, type GcItem, type GcPolicy, type GcReport, type GcSubject, type Owner } from "@budgie/core";
+import {
+  findReasonToKeep,
+  formatOption,
+  type GcItem,
+  type GcPolicy,
+  type GcReport,
+  type GcSubject,
+  type Owner,
+} from "@budgie/core";
 import type { KeptRecord, KeptRecords } from "./kept-records.ts";
+
+/** The sessions that have Pods; `unknown` if no cluster could be asked. */
+export type SessionsInPods = ReadonlySet<string | undefined> | "unknown";
 
 type Stores = {
   readonly records: KeptRecords;
   readonly owner: Owner;
-  /** The sessions that have Pods */
-  readonly inPods: ReadonlySet<string | undefined>;
+  readonly inPods: SessionsInPods;
 };
 
 type Outcome = GcItem & { readonly result: keyof GcReport; readonly why: string };
@@ -25,7 +35,7 @@ export async function collectKept(stores: Stores, policy: GcPolicy): Promise<GcR
 async function collectOne(record: KeptRecord, { inPods, owner, records }: Stores, policy: GcPolicy): Promise<Outcome> {
   const item = { kind: "folder", name: records.folderOf(record.id), session: record.id } as const;
   const reason = findReasonToKeep(await findSubject(record, owner, policy), policy);
-  const why = reason ?? (inPods.has(record.id) ? "it has a Pod that is kept" : undefined);
+  const why = reason ?? findPodReason(record, inPods, policy);
   if (why !== undefined) return { ...item, result: "kept", why };
   if (policy.dryRun) return { ...item, result: "removed", why: "" };
   try {
@@ -34,6 +44,12 @@ async function collectOne(record: KeptRecord, { inPods, owner, records }: Stores
   } catch (error) {
     return { ...item, result: "failed", why: (error as Error).message };
   }
+}
+
+function findPodReason(record: KeptRecord, inPods: SessionsInPods, { force }: GcPolicy): string | undefined {
+  if (inPods !== "unknown") return inPods.has(record.id) ? "it has a Pod that is kept" : undefined;
+  if (record.isStale !== true || force === true) return undefined;
+  return `it may be in a Pod, and no cluster was asked; it goes when one was, or with ${formatOption("force")}`;
 }
 
 async function findSubject(record: KeptRecord, owner: Owner, { sessions }: GcPolicy): Promise<GcSubject> {

@@ -29,11 +29,14 @@ const FRESH_MS = 60_000;
 /** The time after which another budgie may take an unchanged lease for abandoned. */
 export const ABANDONED_MS = 240_000;
 
-/** Creates the lease of an owner, and renews it until it is released. A cluster that is away for a while is asked again. */
+/**
+ * Creates the lease of an owner, or goes on with the one that an earlier try made, and renews it until it is released. A cluster that is away or
+ * refuses is asked again: the lease is lost only once it is gone, or another's.
+ */
 export async function holdLease(cluster: Cluster, owner: OwnerRecord, clock: Clock = CLOCK): Promise<HeldLease> {
   const name = `budgie-${owner.instance}`;
   let renewedAt = clock.now();
-  const { uid } = takeCreated(await cluster.create("leases", toManifest(name, owner)));
+  const { uid } = await create(cluster, name, owner);
   let settle: (reason: BudgieError | undefined) => void = () => undefined;
   const ended = new Promise<BudgieError | undefined>((resolve) => (settle = resolve));
   let isRenewing = false;
@@ -49,8 +52,8 @@ export async function holdLease(cluster: Cluster, owner: OwnerRecord, clock: Clo
       const answer = await cluster.patch("leases", name, { metadata: { uid }, spec: { renewTime: toMicroTime() } });
       if (isHeld(answer, owner)) renewedAt = asked;
       else end(lostError(name));
-    } catch (error) {
-      if (error instanceof BudgieError && error.code === "CONFIG_INVALID") end(error);
+    } catch {
+      // Rights and credentials come back as a connection does. Without them it is not fresh for long.
     } finally {
       isRenewing = false;
     }
@@ -74,6 +77,15 @@ export async function holdLease(cluster: Cluster, owner: OwnerRecord, clock: Clo
   };
 }
 
+/** Creates the lease. The answer to an earlier try may have been lost on its way, which nobody but this budgie makes under this name. */
+async function create(cluster: Cluster, name: string, owner: OwnerRecord): Promise<ClusterObject> {
+  const answer = await cluster.create("leases", toManifest(name, owner));
+  if (answer.outcome === "done") return answer.object;
+  const found = answer.outcome === "exists" ? await cluster.get("leases", name) : answer;
+  if (found.outcome === "done" && isHeld(found, owner)) return found.object;
+  throw createError(found.outcome === "wait" ? found.why : `another one is called "${name}"`);
+}
+
 function toManifest(name: string, owner: OwnerRecord) {
   return {
     apiVersion: "coordination.k8s.io/v1",
@@ -92,14 +104,12 @@ function toMicroTime(): string {
   return new Date().toISOString().replace("Z", "000Z");
 }
 
-function takeCreated(answer: Answer): ClusterObject {
-  if (answer.outcome === "done") return answer.object;
-  const why = answer.outcome === "wait" ? answer.why : "its name is taken";
-  throw new BudgieError("RUNNER_UNAVAILABLE", `The cluster did not create budgie's lease: ${why}. Try again.`);
-}
-
 function isHeld(answer: Answer, { instance }: OwnerRecord): boolean {
   return answer.outcome === "done" && !answer.object.isEnding && answer.object.spec["holderIdentity"] === instance;
+}
+
+function createError(why: string): BudgieError {
+  return new BudgieError("RUNNER_UNAVAILABLE", `The cluster did not create budgie's lease: ${why}. Try again.`);
 }
 
 function lostError(name: string): BudgieError {

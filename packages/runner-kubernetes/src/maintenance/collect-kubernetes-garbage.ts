@@ -16,7 +16,8 @@ export async function collectKubernetesGarbage(collecting: KubernetesCollecting)
   const { cluster, owner, policy, stateDir } = collecting;
   const ofCluster = cluster === undefined ? [] : [await collectGarbage(cluster, { owner, policy })];
   // Without its record, nobody could resume a session in its Pod.
-  const inPods = new Set(ofCluster.flatMap(({ kept }) => kept.map(({ session }) => session)));
+  const inPods =
+    cluster === undefined ? "unknown" : new Set(ofCluster.flatMap(({ kept }) => kept.map(({ session }) => session)));
   const reports = [...ofCluster, await createKeptSessions({ owner, stateDir }).collectGarbage(policy, inPods)];
   return {
     removed: reports.flatMap(({ removed }) => removed),

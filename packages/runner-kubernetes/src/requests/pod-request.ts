@@ -1,5 +1,6 @@
 /**
- * The opening of a stream of budgie's. All answers end with a last value: `{ok: true, ...}`, or `{error: {code, message}}` of a `BudgieError`.
+ * The opening of a stream of budgie's. All answers end with a last value: `{ok: true, ...}`, or `{error: {code, message, isBusy?}}` of a
+ * `BudgieError`, with `isBusy` if a process that runs is in its way.
  *
  * | purpose | input of the Pod | answer |
  * |---|---|---|

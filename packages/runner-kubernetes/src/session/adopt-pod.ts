@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type ErrorCode, type SessionId } from "@budgie/core";
 import { judgePod, type ClusterObject } from "../api/index.ts";
 import { OURS, toMetadata } from "../lease/index.ts";
-import { askPod } from "./ask-pod.ts";
-import { connectPod, type PodOpening, type PodPlace } from "./open-pod.ts";
-import type { LivePod } from "./live-pod.ts";
+import { askPod, isBusyAnswer } from "./ask-pod.ts";
+import { connectPod, removePod, type PodOpening, type PodPlace } from "./open-pod.ts";
+import { namePod, type LivePod } from "./live-pod.ts";
 
 const QUIET_MS = 30_000;
 const PAUSE_MS = 100;
@@ -13,8 +13,8 @@ const MOST_TRIES = 5;
 const MAY_LIVE: readonly ErrorCode[] = ["CONFIG_INVALID", "RUNNER_UNAVAILABLE"];
 
 /**
- * Takes over the Pod that a dead owner left of a session, and ends what runs in it; `undefined` if there is none that can be used. One that cannot
- * be reached stays, and may be tried again: nothing else has what the session did last. The caller makes sure that the owner is dead.
+ * Takes over the Pod that a dead owner left of a session, and ends what runs in it; `undefined` if there is none that can be used. It is good for
+ * nothing but packing, since its walls were not proven here, and its shape may be any. One that cannot be reached stays, and may be tried again: nothing else has what the session did last. The caller makes sure that the owner is dead.
  */
 export async function adoptPod(
   place: PodPlace,
@@ -22,7 +22,7 @@ export async function adoptPod(
 ): Promise<LivePod | undefined> {
   const left = await takeLeft(place, opening.session);
   if (left === undefined) return undefined;
-  const remove = (): Promise<void> => place.cluster.remove("pods", left);
+  const remove = (): Promise<void> => removePod(place, left);
   let pod: LivePod | undefined;
   try {
     pod = await connectPod(place, {
@@ -34,7 +34,7 @@ export async function adoptPod(
     return pod;
   } catch (error) {
     pod?.wire.close();
-    if (error instanceof BudgieError && MAY_LIVE.includes(error.code)) throw error;
+    if (error instanceof BudgieError && MAY_LIVE.includes(error.code)) throw namePod(left, error);
     await remove().catch(() => undefined);
     return undefined;
   }
@@ -70,7 +70,7 @@ async function endProcesses({ wire }: LivePod): Promise<void> {
       await askPod(wire, { purpose: "control", ask: "idle" });
       return;
     } catch (error) {
-      if (performance.now() >= until) throw error;
+      if (!isBusyAnswer(error) || performance.now() >= until) throw error;
       await sleep(PAUSE_MS);
     }
   }

@@ -29,15 +29,25 @@ export async function awaitAnswer({ last }: Pick<WireStream, "last">): Promise<P
   const value = await last;
   const { error } = value;
   if (error === undefined) return value;
-  const { code, message } = Object(error) as Readonly<Record<string, unknown>>;
+  const { code, isBusy, message } = Object(error) as Readonly<Record<string, unknown>>;
   const known = ERROR_CODES.find((name): name is ErrorCode => name === code) ?? "RUNNER_UNAVAILABLE";
   const words = typeof message === "string" ? escapeForTerminal(message.slice(0, MOST_WORDS)) : "";
-  throw new BudgieError(known, words === "" ? "The Pod failed without a word. Begin a new session." : words);
+  const options = isBusy === true ? { cause: BUSY } : {};
+  throw new BudgieError(known, words === "" ? NO_WORDS : words, options);
+}
+
+const BUSY = { isBusy: true } as const;
+const NO_WORDS =
+  "The Pod failed, and did not report why. Check that its image is of this version of budgie, and begin a new session.";
+
+/** Tells if the Pod refused a request since a process runs in it. */
+export function isBusyAnswer(error: unknown): boolean {
+  return error instanceof BudgieError && error.cause === BUSY;
 }
 
 function silentError(): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `The Pod gave no answer for ${CONTROL_MS / 1_000} seconds. Check the cluster, or begin a new session.`,
+    `The Pod did not respond for ${CONTROL_MS / 1_000} seconds. Check the cluster, or begin a new session.`,
   );
 }

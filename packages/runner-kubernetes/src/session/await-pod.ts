@@ -18,7 +18,7 @@ export const FULL_PAUSE_MS = 2_000;
 
 /** Resolves when a Pod runs. Rejects with the reason of one that failed, with `QUEUE_FULL` after the limit, or with `CANCELLED`. */
 export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait): Promise<void> {
-  let why = "the cluster has not told of it";
+  let why = "the cluster has not reported the Pod's state yet";
   let unfollow: () => void = () => undefined;
   const limit = AbortSignal.timeout(wait.limitMs);
   // Neither the limit nor a watch between two connections keeps a command's process from its end.
@@ -28,7 +28,7 @@ export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait):
   const signal = AbortSignal.any([limit, ...(wait.signal === undefined ? [] : [wait.signal])]);
   try {
     await new Promise<void>((resolve, reject) => {
-      const stop = (): void => reject(limit.aborted ? fullError(why) : cancelledError());
+      const stop = (): void => reject(limit.aborted ? fullError(name, why) : cancelledError());
       signal.addEventListener("abort", stop, { once: true });
       if (signal.aborted) stop();
       const hear = (state: PodState | undefined): void => {
@@ -51,10 +51,10 @@ export async function awaitPod(pods: FollowedPods, name: string, wait: PodWait):
 }
 
 /** Returns the error of a session that got no place on the cluster in time. */
-export function fullError(why: string): BudgieError {
+export function fullError(name: string, why: string): BudgieError {
   return new BudgieError(
     "QUEUE_FULL",
-    `The cluster had no place for the session's Pod in time (${why}). Try again later, or raise ${formatOption("waitMs")}.`,
+    `The cluster had no place for the Pod "${name}" in time (${why}). Try again later, or raise ${formatOption("waitMs")}.`,
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Duplex } from "node:stream";
+import type { BudgieError } from "@budgie/core";
 import { CLOCK, createWire, pause, type Clock, type Wire, type WireStream } from "../wire/index.ts";
 
 /** The way to a Pod. */
@@ -9,6 +10,8 @@ export type PodConnection = {
   readonly onStream: (stream: WireStream) => void;
   /** False once nothing may be sent to the Pod, since another budgie may take it over; default: always true */
   readonly mayConnect?: () => boolean;
+  /** Judges why a bridge could not be opened: resolves to the reason to give up, or to `undefined` to try again; default: always tries again */
+  readonly findEnd?: (failure: unknown) => Promise<BudgieError | undefined>;
   readonly clock?: Clock;
 };
 
@@ -19,7 +22,7 @@ const LONGEST_PAUSE_MS = 2_000;
  * Creates a wire to a Pod, and opens a bridge again whenever one breaks, until the wire ends. Rejects if the first bridge cannot be opened.
  */
 export async function keepConnected(connection: PodConnection, signal: AbortSignal): Promise<Wire> {
-  const { clock = CLOCK, mayConnect = () => true, onStream, openBridge } = connection;
+  const { clock = CLOCK, findEnd = async () => undefined, mayConnect = () => true, onStream, openBridge } = connection;
   const over = new AbortController();
   let pauseMs = FIRST_PAUSE_MS;
   let attachedAt = clock.now();
@@ -40,7 +43,9 @@ export async function keepConnected(connection: PodConnection, signal: AbortSign
     try {
       attach(await openBridge(over.signal));
       return true;
-    } catch {
+    } catch (error) {
+      const end = await findEnd(error).catch(() => undefined);
+      if (end !== undefined) wire.close(end);
       return false;
     }
   }

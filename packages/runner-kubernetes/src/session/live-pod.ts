@@ -1,4 +1,4 @@
-import type { BudgieError } from "@budgie/core";
+import { BudgieError, type ErrorCode } from "@budgie/core";
 import type { Wire } from "../wire/index.ts";
 
 /** A running Pod of a session, and the wire to it. */
@@ -19,3 +19,15 @@ export type LivePod = {
   /** Removes it, and resolves once it is gone */
   readonly remove: () => Promise<void>;
 };
+
+/** Codes of errors for which somebody may have to look at the Pod. */
+const ABOUT_PODS: readonly ErrorCode[] = ["AGENT_CRASHED", "RUNNER_UNAVAILABLE", "SESSION_UNUSABLE"];
+
+/** Returns an error of a Pod's work with the Pod's name in its message, and anything else as it is. */
+export function namePod({ name }: Pick<LivePod, "name">, error: unknown): unknown {
+  if (!(error instanceof BudgieError) || !ABOUT_PODS.includes(error.code) || error.message.includes(name)) return error;
+  return new BudgieError(error.code, `${error.message} It was the Pod "${name}".`, {
+    cause: error,
+    report: error.report,
+  });
+}

@@ -1,17 +1,24 @@
-import { randomInt, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type SessionId } from "@budgie/core";
 import type { OwnerRecord } from "@budgie/core/owners";
-import type { Cluster, ClusterObject, Manifest } from "../api/index.ts";
-import { toMetadata, type HeldLease } from "../lease/index.ts";
-import { toSandboxPod, type PodShape } from "../pod/index.ts";
+import {
+  deletedError,
+  explainEnd,
+  findRefusal,
+  type Cluster,
+  type ClusterObject,
+  type Manifest,
+} from "../api/index.ts";
+import { discardPod, toMetadata, type HeldLease } from "../lease/index.ts";
+import { choosePodUser, toSandboxPod, type PodShape } from "../pod/index.ts";
 import { BRIDGE, POD } from "../requests/index.ts";
 import { openExec, type Wire, type WireStream } from "../wire/index.ts";
 import { askPod } from "./ask-pod.ts";
 import { awaitPod, cancelledError, FULL_PAUSE_MS, fullError, type PodWait } from "./await-pod.ts";
 import type { FollowedPods } from "./follow-pods.ts";
 import { keepConnected } from "./keep-connected.ts";
-import type { LivePod } from "./live-pod.ts";
+import { namePod, type LivePod } from "./live-pod.ts";
 
 /** The cluster of a session's Pods, and this budgie there. */
 export type PodPlace = {
@@ -32,9 +39,6 @@ export type PodOpening = {
 
 // A Pod without budgie ends itself after two minutes. This is for one whose program cannot do that any more.
 const MOST_SECONDS = 7 * 24 * 60 * 60;
-// Ids that no image and no person has.
-const FIRST_UID = 100_000;
-const LAST_UID = 2_000_000_000;
 const MOST_TRIES = 3;
 
 /**
@@ -42,15 +46,18 @@ const MOST_TRIES = 3;
  * agent before the sidecar ran: it does so when the sidecar's container cannot be made at once.
  */
 export async function openPod(place: PodPlace, opening: PodOpening): Promise<LivePod> {
+  const until = performance.now() + opening.wait.limitMs;
+  // The quota, the start and each try wait for the same moment.
+  const rest = (): PodWait => ({ ...opening.wait, limitMs: Math.max(0, Math.ceil(until - performance.now())) });
   for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
-    const pod = await openOnce(place, opening);
+    const pod = await openOnce(place, opening, rest);
     if (pod.areFoldersOwn) return pod;
     await pod.remove();
   }
   throw foreignError();
 }
 
-async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> {
+async function openOnce(place: PodPlace, opening: PodOpening, rest: () => PodWait): Promise<LivePod> {
   const { cluster, lease, owner } = place;
   const { session, shape } = opening;
   const name = `budgie-${session.slice(0, 8)}-${randomUUID().slice(0, 8)}`;
@@ -59,40 +66,48 @@ async function openOnce(place: PodPlace, opening: PodOpening): Promise<LivePod> 
     ...shape,
     name,
     labels,
-    user: chooseUser(),
+    user: choosePodUser(),
     owner: lease.reference,
     mostSeconds: MOST_SECONDS,
   });
-  const created = await create(cluster, { ...manifest, metadata: { ...manifest.metadata, annotations } }, opening.wait);
-  const remove = (): Promise<void> => cluster.remove("pods", created);
   try {
-    await awaitPod(place.pods, name, opening.wait);
-    return await connectPod(place, { created, opening, remove });
+    const named = { ...manifest, metadata: { ...manifest.metadata, annotations } };
+    const created = await create(cluster, named, rest());
+    await awaitPod(place.pods, name, rest());
+    return await connectPod(place, { created, opening, remove: () => removePod(place, created) });
   } catch (error) {
-    await remove().catch(() => undefined);
+    // Also one whose creation was not answered.
+    await discardPod(place, name);
+    throw namePod({ name }, error);
+  }
+}
+
+/** Removes a Pod. Nobody asks again for one that could not be removed, so that is tried in the background then. */
+export async function removePod(place: PodPlace, pod: Pick<ClusterObject, "name" | "uid">): Promise<void> {
+  try {
+    await place.cluster.remove("pods", pod);
+  } catch (error) {
+    void discardPod(place, pod.name);
     throw error;
   }
 }
 
-/** Chooses the user of a Pod. The kernel counts the processes of a user on the whole node, and an agent's limit is for its own. */
-function chooseUser(): PodShape["user"] {
-  const id = randomInt(FIRST_UID, LAST_UID);
-  return { uid: id, gid: id };
-}
+type NamedManifest = Manifest & { readonly metadata: { readonly name: string } };
 
 /** Creates the Pod once the namespace's quota has room for it. */
-async function create(cluster: Cluster, manifest: Manifest, wait: PodWait): Promise<ClusterObject> {
+async function create(cluster: Cluster, manifest: NamedManifest, wait: PodWait): Promise<ClusterObject> {
   const until = performance.now() + wait.limitMs;
   for (let said = ""; ;) {
     if (wait.signal?.aborted === true) throw cancelledError();
-    // One whose request was given up could be created all the same, and nobody would know of it.
+    // One whose request was cancelled could be created all the same, and nobody would know of it.
     const answer = await cluster.create("pods", manifest);
     if (answer.outcome === "done") return answer.object;
     const why = answer.outcome === "wait" ? answer.why : "a Pod of its name exists";
-    if (performance.now() >= until) throw fullError(why);
+    if (performance.now() >= until) throw fullError(manifest.metadata.name, why);
     if (why !== said) wait.onWait?.((said = why));
     wait.onFull?.();
-    await sleep(FULL_PAUSE_MS, undefined, { signal: wait.signal }).catch(() => undefined);
+    const pauseMs = Math.min(FULL_PAUSE_MS, until - performance.now());
+    await sleep(pauseMs, undefined, { signal: wait.signal }).catch(() => undefined);
   }
 }
 
@@ -115,6 +130,7 @@ export async function connectPod(
       openBridge: async (over) => openExec({ ...(await cluster.execOptions(name, POD.sidecar, BRIDGE)), signal: over }),
       onStream: opening.onStream,
       mayConnect: lease.isFresh,
+      findEnd: (failure) => findRefusal(cluster, created, failure),
     },
     signal,
   );
@@ -123,7 +139,8 @@ export async function connectPod(
     const kernel = parseHello(hello);
     const areFoldersOwn = hello["areFoldersOwn"] !== false;
     const nodeAddress = await findNodeAddress(cluster, name);
-    const { lost, unfollow } = watchLoss(pods, name, wire);
+    const explain = (reason: BudgieError): Promise<BudgieError> => explainEnd(cluster, name, reason);
+    const { lost, unfollow } = watchLoss({ pods, name, explain }, wire);
     const end = async (): Promise<void> => {
       unfollow();
       wire.close();
@@ -136,15 +153,21 @@ export async function connectPod(
   }
 }
 
+type Watched = {
+  readonly pods: FollowedPods;
+  readonly name: string;
+  readonly explain: (reason: BudgieError) => Promise<BudgieError>;
+};
+
 /** Follows a Pod to its end, and ends its wire then. The cluster's word comes first: it knows the reason. */
-function watchLoss(pods: FollowedPods, name: string, wire: Wire) {
+function watchLoss({ explain, name, pods }: Watched, wire: Wire) {
   let unfollow: () => void = () => undefined;
   const lost = new Promise<BudgieError>((resolve) => {
     unfollow = pods.follow(name, (state) => {
       if (state?.state === "failed") resolve(state.error);
       else if (state === undefined) resolve(deletedError(name));
     });
-    void wire.ended.then((reason) => resolve(reason ?? closedError(name)));
+    void wire.ended.then((reason) => resolve(reason === undefined ? closedError(name) : explain(reason)));
   });
   void lost.then(() => wire.close());
   return { lost, unfollow };
@@ -163,7 +186,7 @@ function parseHello({ landlock, ports }: Readonly<Record<string, unknown>>): Liv
   }
   throw new BudgieError(
     "RUNNER_UNAVAILABLE",
-    "The Pod said nothing of its kernel that budgie knows. Use the same version of budgie for its image.",
+    "The Pod did not describe its kernel as this version of budgie expects. Use the same version of budgie for its image.",
   );
 }
 
@@ -171,12 +194,11 @@ function isNumber(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-function deletedError(name: string): BudgieError {
-  return new BudgieError("AGENT_CRASHED", `The Pod "${name}" was deleted by somebody else. Begin a new session.`);
-}
-
 function closedError(name: string): BudgieError {
-  return new BudgieError("SESSION_UNUSABLE", `The Pod "${name}" was given up. Begin a new session.`);
+  return new BudgieError(
+    "SESSION_UNUSABLE",
+    `Budgie has closed its connection to the Pod "${name}". Begin a new session.`,
+  );
 }
 
 function foreignError(): BudgieError {

@@ -11,7 +11,7 @@ export type Preparable = {
 export type Prepared<T> = {
   /** Makes as many as are missing, in the background; never fails */
   readonly prepare: () => void;
-  /** Takes one, with its Pod or on the way to it; resolves to `undefined` if that failed. `undefined` if there is none */
+  /** Takes one, with its Pod or on the way to it, for which it does not wait; resolves to `undefined` if that failed. `undefined` if there is none */
   readonly take: () => Promise<T | undefined> | undefined;
   /** Counts those that have their Pods */
   readonly count: () => number;
@@ -21,9 +21,12 @@ export type Prepared<T> = {
 
 type Waiting<T> = {
   readonly opening: Promise<T>;
-  readonly made: Promise<T | undefined>;
+  /** Settles once it has its Pod, or is removed */
+  made?: Promise<void>;
   /** Set once it has its Pod */
   session?: T;
+  /** Set once no call may take it: one has, which opens its Pod if that is not there yet, or it is being removed */
+  isOver?: true;
 };
 
 /** Creates the place of so many sessions, of which none exists yet. */
@@ -31,28 +34,28 @@ export function createReadySessions<T extends Preparable>(most: number, open: ()
   const waiting = new Set<Waiting<T>>();
   let isClosed = false;
 
-  async function make(opening: Promise<T>): Promise<T> {
-    const session = await opening;
+  async function make(one: Waiting<T>): Promise<T> {
+    const session = await one.opening;
     try {
       await session.warmUp();
       return session;
     } catch (error) {
-      await session.remove();
+      if (one.isOver !== true) {
+        one.isOver = true;
+        await session.remove();
+      }
       throw error;
     }
   }
 
   function add(): void {
-    const opening = open();
-    const one: Waiting<T> = {
-      opening,
-      made: make(opening).then(
-        (session) => (one.session = session),
-        // The next call may find a cluster that has room, or says what is wrong.
-        () => void waiting.delete(one),
-      ),
-    };
+    const one: Waiting<T> = { opening: open() };
     waiting.add(one);
+    one.made = make(one).then(
+      (session) => void (one.session = session),
+      // The next call may find a cluster that has room, or says what is wrong.
+      () => void waiting.delete(one),
+    );
   }
 
   /** Removes one whose Pod is gone. */
@@ -71,10 +74,12 @@ export function createReadySessions<T extends Preparable>(most: number, open: ()
     },
     take() {
       drop();
-      const one = [...waiting].find(({ session }) => session !== undefined) ?? [...waiting][0];
+      const free = [...waiting].filter(({ isOver }) => isOver !== true);
+      const one = free.find(({ session }) => session !== undefined) ?? free[0];
       if (one === undefined) return undefined;
       waiting.delete(one);
-      return one.made;
+      one.isOver = true;
+      return one.opening.catch(() => undefined);
     },
     count: () => [...waiting].filter(({ session }) => session !== undefined).length,
     async close() {

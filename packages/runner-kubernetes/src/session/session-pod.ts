@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import pLimit from "p-limit";
 import { BudgieError, type SessionId } from "@budgie/core";
+import { orAborted } from "@budgie/core/bounds";
 import type { LivePod } from "./live-pod.ts";
 import type { PodWait } from "./await-pod.ts";
 import type { PodOpening } from "./open-pod.ts";
@@ -23,7 +24,10 @@ export type OwnPod = {
 export type OwnPodMeans = {
   readonly session: SessionId;
   readonly usualShape: PodOpening["shape"];
-  /** The Pod that a dead owner left */
+  /**
+   * The Pod that a dead owner left. Nobody knows how it was made and if its walls hold, so that it is only packed: the first use of the session
+   * opens another one
+   */
   readonly left?: LivePod | undefined;
   /** Opens a Pod with all that was packed of the session */
   readonly open: (shape: PodOpening["shape"], wait: Pick<PodWait, "signal">) => Promise<LivePod>;
@@ -36,42 +40,67 @@ const MOVE_LIMIT_MS = 10 * 60_000;
 /** Creates the place of a session's Pod. */
 export function createSessionPod({ left, open: openNew, pack, session, usualShape }: OwnPodMeans): OwnPod {
   const inTurn = pLimit(1);
-  let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] } | undefined;
+  /** The Pod that there is, with its shape unless that is unknown */
+  let present: { readonly pod: LivePod; readonly shape: PodOpening["shape"] | undefined } | undefined;
   let isLost = false;
-  if (left !== undefined) enter(left, usualShape);
+  /** A Pod that was packed, and whose removal failed */
+  let old: LivePod | undefined;
+  if (left !== undefined) enter(left, undefined);
 
-  function enter(pod: LivePod, shape: PodOpening["shape"]): LivePod {
+  function enter(pod: LivePod, shape: PodOpening["shape"] | undefined): LivePod {
     const mine = (present = { pod, shape });
-    void pod.lost.then(() => (isLost ||= present === mine));
+    void pod.lost.then(async () => {
+      if (present !== mine) return;
+      isLost = true;
+      // It can be used no more, and its session may stay for days. The removal of that tries once more.
+      await pod.remove().catch(() => undefined);
+    });
     return pod;
   }
 
   async function open(wait: Pick<PodWait, "signal">, shape = present?.shape ?? usualShape): Promise<LivePod> {
     if (isLost) throw lostError(session);
-    if (present !== undefined && isDeepStrictEqual(present.shape, shape)) return present.pod;
-    await leave(AbortSignal.timeout(MOVE_LIMIT_MS));
+    if (present?.shape !== undefined && isDeepStrictEqual(present.shape, shape)) return present.pod;
+    const limit = AbortSignal.timeout(MOVE_LIMIT_MS);
+    await leave(wait.signal === undefined ? limit : AbortSignal.any([limit, wait.signal]));
     return enter(await openNew(shape, wait), shape);
   }
 
   async function leave(signal: AbortSignal): Promise<void> {
-    if (present === undefined || isLost) return;
-    const { pod, shape } = present;
-    await pack(pod, shape, signal);
-    // A Pod that was lost after its last byte takes nothing with it.
-    [present, isLost] = [undefined, false];
-    await pod.remove();
+    if (present !== undefined && !isLost) {
+      const { pod, shape = usualShape } = present;
+      await pack(pod, shape, signal);
+      // A Pod that was lost after its last byte takes nothing with it.
+      [old, present, isLost] = [pod, undefined, false];
+    }
+    await removeOld();
+  }
+
+  /** Removes the Pod that was left. No other one begins before, or the next owner could take the old one for it. */
+  async function removeOld(): Promise<void> {
+    await old?.remove();
+    old = undefined;
+  }
+
+  /** Does a task after those before it, which may take minutes. The caller waits no longer than its signal says. */
+  function doInTurn<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
+    const turn = inTurn(() => {
+      signal?.throwIfAborted();
+      return task();
+    });
+    return orAborted(turn, signal);
   }
 
   return {
-    open: (wait, shape) => inTurn(() => open(wait, shape)),
+    open: (wait, shape) => doInTurn(wait.signal, () => open(wait, shape)),
     isLost: () => isLost,
-    leave: (signal) => inTurn(() => leave(signal)),
+    leave: (signal) => doInTurn(signal, () => leave(signal)),
     remove: () =>
       inTurn(async () => {
-        const last = present?.pod;
-        present = undefined;
         isLost = true;
-        await last?.remove();
+        await removeOld();
+        await present?.pod.remove();
+        present = undefined;
       }),
   };
 }

@@ -4,7 +4,7 @@ import { orAborted } from "@budgie/core/bounds";
 import type { ProcessOrder } from "../requests/index.ts";
 import { parseAgentEnd, type WireStream } from "../wire/index.ts";
 import { askPod, awaitAnswer } from "./ask-pod.ts";
-import type { LivePod } from "./live-pod.ts";
+import { namePod, type LivePod } from "./live-pod.ts";
 import { relayOutput } from "./relay-output.ts";
 import { stopProcess, toPodExit } from "./stop-process.ts";
 
@@ -44,7 +44,7 @@ export async function startProcess(pod: LivePod, start: ProcessStart): Promise<P
     },
     async (error: unknown) => {
       await stopping;
-      return judgeLoss(await findReason(pod, error), stopped);
+      return judgeLoss(namePod(pod, await findReason(pod, error)), stopped);
     },
   );
   exit.catch(() => undefined);
@@ -72,7 +72,9 @@ export async function startProcess(pod: LivePod, start: ProcessStart): Promise<P
     turn.input.resume();
     void start.stderr.then(({ input: late }) => late.resume());
   };
-  const stderr = await awaitStart(start, { ended, stop, drop });
+  const stderr = await awaitStart(start, { ended, stop, drop }).catch((error: unknown) => {
+    throw namePod(pod, error);
+  });
   const cancel = (): void => void stop("cancelled").catch(() => undefined);
   signal?.addEventListener("abort", cancel, { once: true });
   void exit.catch(() => undefined).then(() => signal?.removeEventListener("abort", cancel));

@@ -24,8 +24,10 @@ export async function stopProcess({ ended, signal }: Stoppable, reason: StopReas
   // One that cannot be asked is killed, and that fails if the Pod is gone.
   void signal("TERM").catch(() => undefined);
   await sleep(GRACE_MS[reason], undefined, { signal: over.signal }).catch(() => undefined);
-  if (!over.signal.aborted) await signal("KILL");
-  await orAborted(ending, AbortSignal.timeout(KILL_MS));
+  const limit = AbortSignal.timeout(KILL_MS);
+  // Its answer may take as long as its effect, and both have the same time.
+  if (!over.signal.aborted) await orAborted(signal("KILL"), limit);
+  await orAborted(ending, limit);
 }
 
 /** Facts that only budgie and the sidecar know about an end. */

@@ -3,7 +3,8 @@ import { BudgieError } from "@budgie/core";
 import { isRecord, parseBoundedJson } from "@budgie/core/bounds";
 import type { CoverEntry } from "@budgie/core/policy";
 import { toUnpackable } from "@budgie/sandbox/records";
-import { busyError, unusableError, type HoldLink } from "../hold/hold-link.ts";
+import { unusableError, type HoldLink } from "../hold/hold-link.ts";
+import { busyError, toPodError } from "../requests/to-pod-error.ts";
 import type { WireStream } from "../wire/wire-stream.ts";
 import { packVolume, unpackVolume } from "./unpack-volume.ts";
 import { takeBytes, type PodProcesses } from "./create-turns.ts";
@@ -31,14 +32,13 @@ type Answer = Readonly<Record<string, unknown>>;
 const MOST_JSON_BYTES = 4 * 1024 * 1024;
 const MOST_PATHS = 20_000;
 const BOUNDS = { values: 200_000, depth: 8 };
-const MOST_WORDS = 1_000;
 
 /** Answers a stream that budgie opened, with its end or an error as the last value. Never rejects. */
 export async function answerRequest(stream: WireStream, parts: Answering): Promise<void> {
   try {
     stream.end(await answer(stream, parts));
   } catch (error) {
-    stream.end({ error: toError(error) });
+    stream.end({ error: toPodError(error) });
   }
   // A sender that goes on would wait for credit.
   stream.input.resume();
@@ -208,14 +208,6 @@ function isCover(value: unknown): value is CoverEntry {
 
 function isName(name: string): boolean {
   return name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("\0");
-}
-
-function toError(error: unknown) {
-  if (error instanceof BudgieError) return { code: error.code, message: error.message.slice(0, MOST_WORDS) };
-  // The words of the system would have paths of the Pod, and those of a program more.
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  const message = `The Pod failed to do what it was asked (${typeof code === "string" ? code : "unknown"}). Ask again.`;
-  return { code: "RUNNER_UNAVAILABLE", message };
 }
 
 function requestError(fault: string, options: ErrorOptions = {}): BudgieError {

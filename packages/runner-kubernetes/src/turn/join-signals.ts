@@ -7,6 +7,7 @@ export function joinSignals(ended: AbortSignal, given: AbortSignal | undefined):
   // The caller's own reason may be any value, and most waits reject with the reason.
   const cancel = (): void => cancelled.abort(cancelledError());
   if (given.aborted) cancel();
-  else given.addEventListener("abort", cancel, { once: true });
+  // A listener of the caller's own signal would stay there after the turn.
+  else AbortSignal.any([given]).addEventListener("abort", cancel, { once: true });
   return AbortSignal.any([ended, cancelled.signal]);
 }

@@ -1,6 +1,6 @@
 import { orAborted } from "@budgie/core/bounds";
 import { sendTrust } from "../egress/index.ts";
-import type { LivePod } from "../session/live-pod.ts";
+import { namePod, type LivePod } from "../session/live-pod.ts";
 import { openPod, type PodOpening } from "../session/open-pod.ts";
 import type { PodProcesses } from "../session/pod-processes.ts";
 import type { ClusterContext } from "./cluster-context.ts";
@@ -26,6 +26,6 @@ export async function openFilledPod(
     return fresh;
   } catch (error) {
     await fresh.remove().catch(() => undefined);
-    throw error;
+    throw namePod(fresh, error);
   }
 }

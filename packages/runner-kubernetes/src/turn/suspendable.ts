@@ -4,7 +4,10 @@ import type { Preparable } from "../session/ready-sessions.ts";
 /** A session of this process, which another process can resume later. */
 export type Suspendable = RunnerSession &
   Preparable & {
-    /** Stops its process, packs what it has without the login, and removes its Pod. Removes a session that is not kept */
+    /**
+     * Stops its process, packs what it has without the login, and removes its Pod. Removes a session that is not kept, whose process ends with its
+     * Pod if it has not when the signal aborts
+     */
     readonly suspend: (signal: AbortSignal) => Promise<void>;
   };
 

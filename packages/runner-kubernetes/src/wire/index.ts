@@ -1,6 +1,6 @@
 // The public surface of @budgie/runner-kubernetes/wire: every export is named here, and becomes API.
 export { CLOCK, pause, type Clock } from "./clock.ts";
-export { openExec, type ExecOptions } from "./open-exec.ts";
+export { findRefusedStatus, openExec, type ExecOptions } from "./open-exec.ts";
 export type { Opening, Purpose, Side } from "./opening.ts";
 export { receiveFile } from "./receive-file.ts";
 export { sendFile } from "./send-file.ts";

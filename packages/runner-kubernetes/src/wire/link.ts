@@ -195,7 +195,7 @@ function sayGoodbye(connection: Duplex): void {
 function silentError(): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `The Pod said nothing for ${SILENCE_MS / 1_000} seconds. Check the cluster's connection, then begin a new session.`,
+    `The Pod did not respond for ${SILENCE_MS / 1_000} seconds. Check the cluster's connection, then begin a new session.`,
   );
 }
 

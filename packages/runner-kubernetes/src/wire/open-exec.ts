@@ -148,15 +148,27 @@ function insecureError(how: string): BudgieError {
   );
 }
 
+/** Returns the status with which a cluster refused an exec; `undefined` if it failed otherwise. */
+export function findRefusedStatus(error: unknown): number | undefined {
+  const { status } = Object(error instanceof BudgieError ? error.cause : undefined) as { readonly status?: unknown };
+  return typeof status === "number" ? status : undefined;
+}
+
 function refusedError(status: number): BudgieError {
+  const options = { cause: { status } };
   if (status === 401 || status === 403) {
     return new BudgieError(
       "CONFIG_INVALID",
       `The cluster refused to run a command in the Pod (${status}). Allow the verbs "get" and "create" of "pods/exec" in its namespace.`,
+      options,
     );
   }
-  if (status === 404) return new BudgieError("SESSION_UNUSABLE", "The Pod is gone. Begin a new session.");
-  return new BudgieError("RUNNER_UNAVAILABLE", `The cluster did not run a command in the Pod (${status}). Try again.`);
+  if (status === 404) return new BudgieError("SESSION_UNUSABLE", "The Pod is gone. Begin a new session.", options);
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The cluster did not run a command in the Pod (${status}). Try again.`,
+    options,
+  );
 }
 
 function lostError(cause: Error & { readonly code?: string }): BudgieError {
@@ -169,7 +181,10 @@ function lostError(cause: Error & { readonly code?: string }): BudgieError {
 }
 
 function silentError(): BudgieError {
-  return new BudgieError("RUNNER_UNAVAILABLE", `The cluster said nothing for ${DEAD_MS / 1_000} seconds. Try again.`);
+  return new BudgieError(
+    "RUNNER_UNAVAILABLE",
+    `The cluster did not respond for ${DEAD_MS / 1_000} seconds. Try again.`,
+  );
 }
 
 function cancelledError(): BudgieError {

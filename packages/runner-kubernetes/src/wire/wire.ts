@@ -13,9 +13,9 @@ export type Wire = {
   readonly attach: (connection: Duplex) => void;
   /** Opens a stream. Throws if too many are open, or the wire has ended */
   readonly open: (opening: Opening) => WireStream;
-  /** Ends the wire and resets its streams */
-  readonly close: () => void;
-  /** Resolves at its end, to the reason unless `close` was called */
+  /** Ends the wire and resets its streams, for a reason unless that is wanted */
+  readonly close: (reason?: BudgieError) => void;
+  /** Resolves at its end, to the reason unless `close` was called without one */
   readonly ended: Promise<BudgieError | undefined>;
 };
 
@@ -102,7 +102,7 @@ export function createWire(options: WireOptions): Wire {
       link.send("open", number, payload);
       return stream;
     },
-    close: () => link.end(),
+    close: link.end,
     ended,
   };
 }

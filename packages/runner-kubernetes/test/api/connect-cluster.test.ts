@@ -99,6 +99,19 @@ it("deletes the object with this uid only, and waits until it is gone", async ()
   expect(heard[0]?.headers["content-length"]).toBe(String(heard[0]?.body.length));
 });
 
+it("asks again for a removal while the cluster is away, and not past its limit", async () => {
+  const hangUp: Said = (response) => void response.destroy();
+  const answers: readonly Said[] = [hangUp, { status: 500 }, OBJECT, hangUp, { status: 404 }];
+  const { cluster, heard } = await connectFakeApi((_, index) => answers[index] ?? OBJECT);
+  await cluster.remove("pods", { name: "a", uid: "uid-a" });
+  expect(heard.map(({ method }) => method)).toEqual(["DELETE", "DELETE", "DELETE", "GET", "GET"]);
+
+  const away = await connectFakeApi(() => hangUp);
+  await expect(away.cluster.remove("pods", { name: "a", uid: "uid-a" }, { limitMs: 400 })).rejects.toMatchObject({
+    code: "RUNNER_UNAVAILABLE",
+  });
+});
+
 it("lists all pages, and begins again when they are too old", async () => {
   const page = { status: 200, json: { metadata: { resourceVersion: "1", continue: "next" }, items: [toObject("a")] } };
   const { cluster } = await connectFakeApi(

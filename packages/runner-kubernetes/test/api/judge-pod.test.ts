@@ -1,13 +1,15 @@
 import { expect, it } from "vitest";
+import type { ClusterObject } from "../../src/api/cluster.ts";
 import { judgePod } from "../../src/api/judge-pod.ts";
 import { parseObject } from "../../src/api/parse-object.ts";
 import { toObject } from "../helpers/fake-api.ts";
 
-const judge = (status: object, metadata: object = {}) => {
+const toPod = (status: object, metadata: object = {}): ClusterObject => {
   const pod = parseObject(toObject("a", { status, metadata }));
   if (pod === undefined) throw new Error("no object");
-  return judgePod(pod);
+  return pod;
 };
+const judge = (status: object, metadata: object = {}) => judgePod(toPod(status, metadata));
 const inContainer = (state: object) => ({
   phase: "Pending",
   containerStatuses: [{ name: "agent", image: "nothing", state }],
@@ -31,6 +33,21 @@ it.each([
   ["TIMED_OUT", { phase: "Failed", reason: "DeadlineExceeded" }],
 ])("is %s for %j", (code, status) => {
   expect(judge(status)).toMatchObject({ state: "failed", error: { code } });
+});
+
+it("says how the containers of a Pod ended that failed", () => {
+  const [agent] = inContainer({ terminated: { exitCode: 137, reason: "Error" } }).containerStatuses;
+  expect(judge({ phase: "Failed", containerStatuses: [agent] })).toMatchObject({
+    error: { message: 'The Pod "a" failed: its container "agent" ended with 137. Try again.' },
+  });
+});
+
+it("names the node on which containers do not start", () => {
+  const status = { phase: "Pending", conditions: [{ type: "PodScheduled", status: "True" }] };
+  expect(judgePod({ ...toPod(status), spec: { nodeName: "n\u001b[1m" } })).toEqual({
+    state: "waiting",
+    why: 'waiting for the cluster: its containers start on the node "n?[1m"',
+  });
 });
 
 it.each([

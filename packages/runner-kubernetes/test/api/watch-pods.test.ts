@@ -63,7 +63,18 @@ it("notices by a list every 30 s what a silent watch does not say, and replaces 
   await expect.poll(() => (clock.advance(1_000), count())).toBeGreaterThan(1);
 });
 
-it("ends when the cluster forbids it", async () => {
-  const { running } = await watch([], [{ status: 403, json: { message: "no" } }]);
+const NO: Said = { status: 403, json: { message: "no" } };
+
+it("ends when the cluster forbids it at first", async () => {
+  const { running } = await watch([], [NO]);
   expect(await running.ended).toMatchObject({ code: "CONFIG_INVALID" });
+});
+
+it("outlives a refusal for some seconds, and ends after one for a minute", async () => {
+  const { clock, running, seen } = await watch([NO], [toList(toObject("a")), NO, NO, toList(toObject("b")), NO]);
+  let ended: Error | undefined;
+  void running.ended.then((error) => (ended = error));
+  await expect.poll(() => (clock.advance(500), seen)).toEqual(["+a@1", "-a@1", "+b@1"]);
+  expect(ended).toBeUndefined();
+  await expect.poll(() => (clock.advance(1_000), ended)).toMatchObject({ code: "CONFIG_INVALID" });
 });

@@ -10,7 +10,7 @@ import { findClusterLack, serveOnLoopback } from "@budgie/testkit";
 import { createPodEgress, type PodEgress } from "../../src/egress/pod-egress.ts";
 import { toPodVariables } from "../../src/egress/to-pod-variables.ts";
 import { sendTrust } from "../../src/egress/trust.ts";
-import { startGateCluster, type GateCluster, type OpenedPod } from "../proof/gate-cluster.ts";
+import { startPods, type TestPod, type TestPods } from "../helpers/start-pods.ts";
 import { allow } from "./run-egress.ts";
 
 const lack = findClusterLack();
@@ -22,33 +22,28 @@ const NONE: EgressPolicy = { mode: "none", hosts: [] };
 describe.skipIf(lack !== undefined)("the network of a Pod on a cluster", () => {
   let stateDir: string;
   let sockets: ProxyFolder;
-  let place: GateCluster;
+  let pods: TestPods;
   let egress: PodEgress;
-  let opened: OpenedPod;
+  let pod: TestPod;
 
   beforeAll(async () => {
     stateDir = mkdtempSync(join(tmpdir(), "budgie-"));
     sockets = createProxyFolder({ stateDir, instance: randomUUID(), upstream: undefined });
-    place = await startGateCluster("egress");
+    pods = await startPods("egress");
     egress = createPodEgress(sockets.reserve());
-    opened = await place.openPod((stream) => egress.carry(stream));
+    pod = await pods.open({ carry: (stream) => egress.carry(stream) });
   }, 300_000);
   afterAll(async () => {
     await egress?.close();
     await sockets?.close();
-    await place?.[Symbol.asyncDispose]();
+    await pods?.[Symbol.asyncDispose]();
     rmSync(stateDir, { recursive: true });
   }, 60_000);
 
-  const run = (script: string, hasProxy = true): Promise<string> =>
-    opened.run({
-      argv: ["bash", "-c", script],
-      ...toPodVariables({ env: {}, hasProxy, hasTrust: true }),
-      directory: "/home/agent",
-      ports: [3128],
-      isReadOnly: false,
-      limits: { pids: 512, diskBytes: 1024 ** 3 },
-    });
+  async function run(script: string, hasProxy = true): Promise<string> {
+    const variables = toPodVariables({ env: {}, hasProxy, hasTrust: true });
+    return (await pod.run({ argv: ["bash", "-c", script], ...variables, directory: "/home/agent" })).stdout;
+  }
 
   it("leads to a server that the policy allows, and to nothing else", async () => {
     await using server = await serveOnLoopback(createServer((_, response) => response.end("an answer")));
@@ -59,7 +54,7 @@ describe.skipIf(lack !== undefined)("the network of a Pod on a cluster", () => {
 
     expect(await run(get(`server.test:${server.port}`))).toMatch(/^HTTP\/1\.1 200 .*an answer/s);
     expect(await run(get("other.test"))).toMatch(/^HTTP\/1\.1 403 /);
-    expect(await run(`exec 3<>/dev/tcp/${place.node}/6443 && echo reached || echo stopped`)).toBe("stopped\n");
+    expect(await run(`exec 3<>/dev/tcp/${pod.nodeAddress}/6443 && echo reached || echo stopped`)).toBe("stopped\n");
     expect(await network.take()).toMatchObject({
       allowed: [{ host: "server.test", count: 1 }],
       denied: [{ host: "other.test", count: 1 }],
@@ -78,7 +73,7 @@ describe.skipIf(lack !== undefined)("the network of a Pod on a cluster", () => {
   }, 60_000);
 
   it("trusts the user's certificates, which an agent can read and not change", async () => {
-    await sendTrust(opened.pod.wire, { pem: Buffer.from("certificates"), java: Buffer.from("a store") });
+    await sendTrust(pod.wire, { pem: Buffer.from("certificates"), java: Buffer.from("a store") });
 
     const script =
       'cat "$SSL_CERT_FILE" && for file in /budgie/ca.pem /budgie/ca.p12 /budgie/new; do (echo x >$file) 2>/dev/null && echo written; rm -f $file 2>/dev/null && echo removed; done; ls /budgie';

@@ -36,8 +36,8 @@ const say =
     stream.end(last);
   };
 
-async function readCopy(answer: (stream: WireStream) => void): Promise<number> {
-  const { pod } = toLivePod(connectPod(say(""), answer));
+async function readCopy(...answers: readonly ((stream: WireStream) => void)[]): Promise<number> {
+  const { pod } = toLivePod(connectPod(say(""), ...answers));
   const copy = createPodCopy({ session: createSessionId(), openPod: async () => pod });
   await copy.fill(Readable.from([]));
   let count = 0;
@@ -57,11 +57,18 @@ it("a copy is whole only if the Pod says so after its last record", async () => 
   await expect(readCopy(({ output }) => void output.destroy())).rejects.toMatchObject({ code: "RUNNER_UNAVAILABLE" });
 });
 
+it("a copy is read once the process that is in its way has ended, which the Pod says by a fact", async () => {
+  const message = "A process of the session runs in the Pod.";
+  const busy = { code: "RUNNER_UNAVAILABLE", message, isBusy: true };
+  expect(await readCopy(say("", { error: busy }), say("", { error: busy }), say(END))).toBe(0);
+  await expect(readCopy(say("", { error: { ...busy, isBusy: undefined } }), say(END))).rejects.toThrow(message);
+});
+
 it("a Pod that sends nothing is given up, and a reader that takes its time is not", async () => {
   const silent = packVolume(
     connectPod(({ output }) => void output.write("a")),
     "work",
-    20,
+    300,
   );
   expect((await silent.pieces.next()).value).toEqual(Buffer.from("a"));
   await expect(silent.pieces.next()).rejects.toThrow(/sent nothing of a volume/);
@@ -71,10 +78,10 @@ it("a Pod that sends nothing is given up, and a reader that takes its time is no
     output.write("a");
     more = () => void output.write("b");
   });
-  const { pieces, stop } = packVolume(slow, "work", 20);
+  const { pieces, stop } = packVolume(slow, "work", 300);
   expect((await pieces.next()).value).toEqual(Buffer.from("a"));
   more();
-  await sleep(100);
+  await sleep(700);
   expect((await pieces.next()).value).toEqual(Buffer.from("b"));
   stop();
 });

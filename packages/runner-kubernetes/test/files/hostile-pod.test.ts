@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ArchiveEntry } from "@budgie/sandbox/home";
 import { coverHome } from "../../src/files/cover-home.ts";
 import { createPodHome } from "../../src/files/create-pod-home.ts";
+import { findKinds, hideCovers } from "../../src/files/find-kinds.ts";
 import type { WireStream } from "../../src/wire/index.ts";
 import { connectWires } from "../helpers/connect-wires.ts";
 
@@ -98,7 +99,7 @@ describe("a Pod that is silent", () => {
       home.write([FILE]),
       home.readFile("file", 100),
       save(),
-      coverHome(budgie, { paths: [], entries: [], shown: [] }, clock),
+      coverHome(budgie, { paths: [], entries: [], shown: [] }, { clock }),
     ];
     const ended = Promise.allSettled(asked);
     await expect.poll(() => opened.length).toBe(4);
@@ -115,6 +116,26 @@ describe("a Pod that is silent", () => {
       });
     }
     expect(readdirSync(to)).toEqual([]);
+  });
+
+  it("is left at once when the turn is cancelled, and no stream stays open", async () => {
+    const { budgie, opened } = begin(() => undefined);
+    const cancelling = new AbortController();
+    const { signal } = cancelling;
+    const asked = [
+      coverHome(budgie, { paths: [], entries: [], shown: [] }, { signal }),
+      findKinds(budgie, ["a"], signal),
+      hideCovers(budgie, [{ path: "a", entry: "empty folder" }], signal),
+    ];
+    const ended = Promise.allSettled(asked);
+    await expect.poll(() => opened.length).toBe(3);
+
+    const reason = new Error("cancelled");
+    cancelling.abort(reason);
+    for (const result of await ended) expect(result).toMatchObject({ reason });
+    await expect.poll(() => opened.every(({ output }) => output.destroyed)).toBe(true);
+    await expect(findKinds(budgie, ["a"], signal)).rejects.toBe(reason);
+    expect(opened.length).toBe(3);
   });
 
   it("is given up after ten minutes if it sends single bytes", async () => {

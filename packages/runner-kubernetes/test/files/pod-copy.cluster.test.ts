@@ -1,5 +1,4 @@
 import { execFileSync } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,21 +6,13 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createOwner, createSessionId } from "@budgie/core";
 import type { FilledEntry } from "@budgie/core/copies";
-import { findClusterLack, startCluster, type Cluster as TestCluster } from "@budgie/testkit";
-import { connectCluster, type Cluster } from "../../src/api/index.ts";
+import { findClusterLack } from "@budgie/testkit";
 import { createPodCopy } from "../../src/files/create-pod-copy.ts";
 import { createKeptSessions } from "../../src/keeping/create-kept-sessions.ts";
-import { holdLease, type HeldLease } from "../../src/lease/index.ts";
-import { followPods, type FollowedPods } from "../../src/session/follow-pods.ts";
-import type { LivePod } from "../../src/session/live-pod.ts";
-import { openPod } from "../../src/session/open-pod.ts";
-import { startProcess } from "../../src/session/start-process.ts";
-import type { WireStream } from "../../src/wire/index.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
+import { startPods, type TestPod, type TestPods } from "../helpers/start-pods.ts";
 
 const lack = findClusterLack();
-const OWNER = { instance: randomUUID(), host: "test", lock: "/nowhere" };
-const LIMITS = { pids: 100, diskBytes: 100 * 1024 ** 2 };
 
 /** Lists all of a folder, as a copy gets it. */
 async function* listAll(root: string, below = ""): AsyncGenerator<FilledEntry> {
@@ -42,50 +33,20 @@ async function* listAll(root: string, below = ""): AsyncGenerator<FilledEntry> {
 
 describe.skipIf(lack !== undefined)(`the copy in a Pod${lack === undefined ? "" : ` (skipped: ${lack})`}`, () => {
   const place = mkdtempSync(join(tmpdir(), "budgie-copy-"));
-  const streams: ((stream: WireStream) => void)[] = [];
-  let server: TestCluster;
-  let cluster: Cluster;
-  let lease: HeldLease;
-  let pods: FollowedPods;
+  let pods: TestPods;
 
   beforeAll(async () => {
-    server = await startCluster("copy", [SHAPE.images.agent, SHAPE.images.sidecar]);
-    await server.kubectl(["create", "namespace", "copies"]);
-    await server.kubectl(["label", "namespace", "copies", "pod-security.kubernetes.io/enforce=restricted"]);
-    await server.kubectl(["-n", "copies", "wait", "--for=create", "sa/default", "--timeout=100s"]);
-    cluster = await connectCluster({ kubeconfig: server.kubeconfig, namespace: "copies" });
-    lease = await holdLease(cluster, OWNER);
-    pods = followPods(cluster, `dev.budgie.instance=${OWNER.instance}`);
+    pods = await startPods("copies");
   }, 300_000);
   afterAll(async () => {
-    pods?.close();
-    await lease?.release();
-    await server?.[Symbol.asyncDispose]();
+    await pods?.[Symbol.asyncDispose]();
     rmSync(place, { recursive: true, force: true });
   }, 60_000);
 
-  const open = (): Promise<LivePod> =>
-    openPod(
-      { cluster, owner: OWNER, lease, pods },
-      {
-        session: createSessionId(),
-        shape: SHAPE,
-        onStream: (stream) => streams.shift()?.(stream),
-        wait: { limitMs: 100_000 },
-      },
-    );
-
-  async function run(pod: LivePod, script: string): Promise<string> {
-    const stderr = new Promise<WireStream>((resolve) => void streams.push(resolve));
-    const order = { argv: ["sh", "-c", script], env: {}, unset: [], directory: "/workspace", ports: [3128] } as const;
-    const child = await startProcess(pod, {
-      order: { ...order, isReadOnly: false, limits: LIMITS },
-      input: "",
-      stderr,
-    });
-    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    expect([await child.exit, err]).toMatchObject([{ exitCode: 0 }, ""]);
-    return out;
+  async function run(pod: TestPod, script: string): Promise<string> {
+    const { stdout, ...rest } = await pod.run({ argv: ["sh", "-c", script] });
+    expect(rest).toMatchObject({ exit: { exitCode: 0 }, stderr: "" });
+    return stdout;
   }
 
   it("is git's as the agent's own, comes back as it was, and moves to another Pod", async () => {
@@ -98,7 +59,7 @@ describe.skipIf(lack !== undefined)(`the copy in a Pod${lack === undefined ? "" 
     execFileSync("git", [...git, "-C", project, "add", "-A"]);
     execFileSync("git", [...git, "-C", project, "commit", "-qm", "first"]);
     const session = createSessionId();
-    const one = await open();
+    const one = await pods.open();
     const pod = { present: one };
     const copy = createPodCopy({ session, openPod: async () => pod.present });
     const read = async () => {
@@ -135,7 +96,7 @@ describe.skipIf(lack !== undefined)(`the copy in a Pod${lack === undefined ? "" 
     const kept = createKeptSessions({ stateDir, owner });
     await kept.pack(one, { session, fillId: await copy.fillId(), limits: SHAPE.limits, keepMs: undefined });
     await one.remove();
-    const two = (pod.present = await open());
+    const two = (pod.present = await pods.open());
     await kept.restore(two, session);
     await copy.enter(two);
     expect(await copy.fillId()).toBe(id);

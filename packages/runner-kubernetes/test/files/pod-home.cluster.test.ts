@@ -1,20 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FilledEntry } from "@budgie/core/copies";
 import { KIRO_HIDDEN_PATHS } from "@budgie/core/policy";
-import { findClusterLack, startCluster, type Cluster as TestCluster } from "@budgie/testkit";
-import { connectCluster } from "../../src/api/connect-cluster.ts";
+import { findClusterLack } from "@budgie/testkit";
 import { coverHome } from "../../src/files/cover-home.ts";
 import { createPodHome } from "../../src/files/create-pod-home.ts";
 import { readHomeCovers } from "../../src/files/read-home-covers.ts";
-import { toSandboxPod } from "../../src/pod/index.ts";
-import { BRIDGE, POD, type ProcessOrder } from "../../src/requests/index.ts";
-import { keepConnected } from "../../src/session/keep-connected.ts";
-import { openExec, type Wire } from "../../src/wire/index.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
+import { startPods, type TestPod, type TestPods } from "../helpers/start-pods.ts";
 
 /** A user's home, as the host of a real session has one. */
 const SHOWN = "/home/somebody";
@@ -23,52 +18,30 @@ const lack = findClusterLack();
 if (lack !== undefined) process.stderr.write(`Skipped: ${lack}\n`);
 
 describe.skipIf(lack !== undefined)("a session's home in a Pod", () => {
-  let server: TestCluster;
-  let wire: Wire;
+  let pods: TestPods;
+  let pod: TestPod;
   const host = mkdtempSync(join(tmpdir(), "budgie-host-"));
 
   beforeAll(async () => {
-    const { agent, sidecar } = SHAPE.images;
-    server = await startCluster("a", [agent, sidecar]);
-    await server.kubectl(["create", "namespace", "home"]);
-    await server.kubectl(["label", "namespace", "home", "pod-security.kubernetes.io/enforce=restricted"]);
-    await server.kubectl(["-n", "home", "wait", "--for=create", "sa/default", "--timeout=100s"]);
-    const cluster = await connectCluster({ kubeconfig: server.kubeconfig, namespace: "home" });
-    await cluster.create("pods", toSandboxPod({ ...SHAPE, shownPath: SHOWN }));
-    await server.kubectl(["-n", "home", "wait", "--for=condition=Ready", `pod/${SHAPE.name}`, "--timeout=100s"]);
-    const openBridge = async () => openExec(await cluster.execOptions(SHAPE.name, POD.sidecar, BRIDGE));
-    wire = await keepConnected(
-      { openBridge, onStream: (stream) => void stream.input.resume() },
-      AbortSignal.timeout(60_000),
-    );
+    pods = await startPods("home");
+    pod = await pods.open({ shape: { ...SHAPE, shownPath: SHOWN } });
   }, 300_000);
   afterAll(async () => {
-    wire?.close();
+    await pod?.remove();
+    await pods?.[Symbol.asyncDispose]();
     rmSync(host, { recursive: true });
-    await server?.[Symbol.asyncDispose]();
   }, 60_000);
 
   /** Runs a script as the agent's process, and resolves to what it prints. */
   async function run(script: string): Promise<string> {
-    const order: ProcessOrder = {
-      argv: ["/bin/sh", "-c", `exec 2>&1; ${script}`],
-      env: { HOME: "/home/agent" },
-      unset: [],
-      directory: "/home/agent",
-      ports: [],
-      isReadOnly: false,
-      limits: { pids: 64, diskBytes: 2 ** 30 },
-    };
-    const bytes = Buffer.from(JSON.stringify(order));
-    const turn = wire.open({ purpose: "turn", orderBytes: bytes.length });
-    turn.output.write(bytes);
-    turn.end();
-    const printed = await text(turn.input);
-    expect(await turn.last).toMatchObject({ exitCode: 0 });
-    return printed;
+    const place = { env: { HOME: "/home/agent" }, directory: "/home/agent", ports: [] };
+    const { exit, stdout } = await pod.run({ argv: ["/bin/sh", "-c", `exec 2>&1; ${script}`], ...place });
+    expect(exit).toMatchObject({ exitCode: 0 });
+    return stdout;
   }
 
   it("is the agent's own, with covers that are new in each turn, and /auth that only budgie writes", async () => {
+    const { wire } = pod;
     const home = createPodHome(() => Promise.resolve(wire));
     writeFileSync(join(host, "rules.md"), "the host's rules");
     const projections = [{ source: join(host, "rules.md"), home: ".kiro/steering/rules.md" }];

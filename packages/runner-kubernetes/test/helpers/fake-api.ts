@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { serveOnLoopback } from "@budgie/testkit";
@@ -33,6 +34,7 @@ export async function connectFakeApi(
 /** Starts an API server that says what a test wants, until the test is finished, and writes a kubeconfig for it. */
 export async function serveFakeApi(
   say: (heard: Heard, index: number) => Said,
+  onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
 ): Promise<{ readonly kubeconfig: string; readonly heard: Heard[] }> {
   const heard: Heard[] = [];
   const server = createServer((request, response) => {
@@ -45,6 +47,7 @@ export async function serveFakeApi(
       return response.writeHead(said.status, said.headers).end(JSON.stringify(said.json ?? {}));
     });
   });
+  if (onUpgrade !== undefined) server.on("upgrade", onUpgrade);
   const loopback = await serveOnLoopback(server);
   onTestFinished(() => loopback[Symbol.asyncDispose]());
   return { kubeconfig: writeKubeconfig({ server: `http://127.0.0.1:${loopback.port}` }), heard };

@@ -9,7 +9,8 @@ export const SHAPE: PodShape = {
   pullPolicy: "Never",
   user: { uid: 1000, gid: 1001 },
   limits: {
-    cpus: 1.5,
+    // A node of two processors has room for six.
+    cpus: 0.25,
     memoryBytes: 1024 * MIB,
     homeBytes: 100 * MIB,
     copyBytes: 200 * MIB,

@@ -1,17 +1,17 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createOwner } from "@budgie/core";
-import { findClusterLack, startCluster, type Cluster } from "@budgie/testkit";
+import { findClusterLack, shareCluster, type Cluster } from "@budgie/testkit";
 import { connectCluster } from "../../src/api/connect-cluster.ts";
 import { inspectCluster } from "../../src/inspection/index.ts";
 import { holdLease } from "../../src/lease/hold-lease.ts";
 import { createFakeClock } from "../helpers/fake-clock.ts";
 import { writeKubeconfig } from "../helpers/fake-api.ts";
+import { installChart } from "../pod/install-chart.ts";
 
-const RENDERED = fileURLToPath(new URL("../../../../deploy/rendered.yaml", import.meta.url));
+const [WHOLE, BARE] = ["inspected", "inspected-bare"];
 const IMAGES = { image: "registry.example.com/budgie/agents:1", sidecarImage: "registry.example.com/budgie/pod:1" };
 const lack = findClusterLack();
 
@@ -19,17 +19,16 @@ describe.skipIf(lack !== undefined)("a cluster with the chart", () => {
   let cluster: Cluster;
 
   beforeAll(async () => {
-    cluster = await startCluster("d", []);
-    await cluster.kubectl(["apply", "-f", RENDERED]);
-    await cluster.kubectl(["-n", "budgie", "wait", "--for=create", "serviceaccount/default", "--timeout=60s"]);
-    await cluster.kubectl(["create", "namespace", "bare"]);
-    await cluster.kubectl(["-n", "bare", "wait", "--for=create", "serviceaccount/default", "--timeout=60s"]);
+    cluster = await shareCluster([WHOLE, BARE]);
+    await installChart(cluster, WHOLE);
+    await cluster.kubectl(["create", "namespace", BARE]);
+    await cluster.kubectl(["-n", BARE, "wait", "--for=create", "serviceaccount/default", "--timeout=60s"]);
   }, 300_000);
   afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
 
   /** Writes a kubeconfig with the login of budgie's account, which has the chart's Role and nothing else. */
   async function toAccount(): Promise<string> {
-    const { stdout: token } = await cluster.kubectl(["-n", "budgie", "create", "token", "budgie"]);
+    const { stdout: token } = await cluster.kubectl(["-n", WHOLE, "create", "token", "budgie"]);
     const config = readFileSync(cluster.kubeconfig, "utf8");
     const [, server = ""] = /server: "([^"]+)"/.exec(config) ?? [];
     const [, authority = ""] = /certificate-authority-data: ([^,}\s]+)/.exec(config) ?? [];
@@ -45,8 +44,8 @@ describe.skipIf(lack !== undefined)("a cluster with the chart", () => {
   it("has all that budgie's account needs, and is told apart from a namespace with nothing", async () => {
     const whole = ["ok cluster", "ok rights", "ok pod", "ok security", "ok policy", "ok quota"];
 
-    expect(await inspect(await toAccount(), "budgie")).toEqual(whole);
-    expect(await inspect(cluster.kubeconfig, "bare")).toEqual([
+    expect(await inspect(await toAccount(), WHOLE)).toEqual(whole);
+    expect(await inspect(cluster.kubeconfig, BARE)).toEqual([
       "ok cluster",
       "ok rights",
       "ok pod",
@@ -54,7 +53,7 @@ describe.skipIf(lack !== undefined)("a cluster with the chart", () => {
       "failed policy",
       "note quota",
     ]);
-    expect(await inspect(await toAccount(), "bare")).toEqual(
+    expect(await inspect(await toAccount(), BARE)).toEqual(
       expect.arrayContaining(["failed rights", "failed pod", "note security"]),
     );
     expect(await inspect(cluster.kubeconfig, "gone")).toContain("failed namespace");
@@ -63,7 +62,7 @@ describe.skipIf(lack !== undefined)("a cluster with the chart", () => {
   it("lets the account renew its lease", async () => {
     const owner = createOwner({ stateDir: makeFolder() });
     const clock = createFakeClock();
-    const account = await connectCluster({ kubeconfig: await toAccount(), namespace: "budgie" });
+    const account = await connectCluster({ kubeconfig: await toAccount(), namespace: WHOLE });
     const lease = await holdLease(account, owner.record, clock);
     const readTime = async () => {
       const answer = await account.get("leases", lease.reference.name);

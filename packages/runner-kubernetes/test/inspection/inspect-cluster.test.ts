@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createOwner } from "@budgie/core";
+import type { Limits } from "@budgie/core/policy";
 import { inspectCluster } from "../../src/inspection/index.ts";
 import { EXPLAINING, RULES } from "../../src/inspection/judge-rights.ts";
 import { serveFakeApi, toList, toObject, writeKubeconfig, type Heard, type Said } from "../helpers/fake-api.ts";
@@ -31,7 +32,7 @@ const WHOLE: Readonly<Record<string, (heard: Heard) => Said>> = {
   pods: ({ body }) => (body.includes(`"privileged":true`) ? forbid(VIOLATION) : TAKEN),
 };
 
-type Asking = { readonly acceptWeaker?: readonly ("policy" | "jail")[] };
+type Asking = { readonly acceptWeaker?: readonly ("policy" | "jail")[]; readonly limits?: Partial<Limits> };
 
 /** Inspects a cluster with some answers in place of the usual ones. Returns a line for each finding. */
 async function inspect(answers: Partial<typeof WHOLE> = {}, asking: Asking = {}) {
@@ -71,6 +72,17 @@ describe("a cluster", () => {
     expect(JSON.stringify(heard.map(({ body, url }) => [body, url.href]))).not.toContain("canary");
   });
 
+  it("is asked about the Pod of a turn, with the user's limits and a user of its own", async () => {
+    const { heard } = await inspect({}, { limits: { memoryBytes: 7 * 1024 ** 3, diskBytes: 1024 } });
+
+    const bodies = heard.filter(({ method, url }) => method === "POST" && url.pathname.endsWith("/pods"));
+    const { spec } = JSON.parse(bodies[0]?.body ?? "");
+    const agent = spec.containers.find(({ name }: { readonly name: string }) => name === "agent");
+    expect(agent.resources.limits).toMatchObject({ cpu: "2000m", memory: String(7 * 1024 ** 3) });
+    expect(spec.volumes).toContainEqual({ name: "home", emptyDir: { sizeLimit: "1536" } });
+    expect(spec.securityContext.runAsUser).toBeGreaterThanOrEqual(100_000);
+  });
+
   it("is told the missing rules of its Role, in a Role's words", async () => {
     const { lines } = await inspect({
       selfsubjectaccessreviews: ({ body }) => {
@@ -97,6 +109,14 @@ describe("a cluster", () => {
       "without the namespace",
       { pods: () => ({ status: 404, json: { details: { kind: "namespaces" } } }) },
       /^failed namespace: .* has no namespace "agents"/,
+    ],
+    [
+      "that speaks of a namespace, which is there",
+      {
+        pods: ({ body }) =>
+          forbid(body.includes(`"privileged":true`) ? VIOLATION : 'the quota "a" has no namespace "agents" to count'),
+      },
+      /^failed pod: .* has no namespace "agents" to count/,
     ],
     [
       "that takes a privileged Pod",

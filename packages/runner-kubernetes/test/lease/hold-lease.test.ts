@@ -45,6 +45,32 @@ it("is not fresh once it was not renewed for 60 s, and again when the cluster is
   await expect.poll(() => (clock.advance(10_000), lease.isFresh())).toBe(true);
 });
 
+it.each([401, 403])("goes on once the cluster takes its credentials again, after a refusal with %s", async (status) => {
+  let isRefused = true;
+  const { clock, heard, lease } = await hold(() => (isRefused ? { status } : HELD));
+  clock.advance(60_000);
+  await expect.poll(() => heard.length).toBeGreaterThan(1);
+  expect(lease.isFresh()).toBe(false);
+  isRefused = false;
+  await expect.poll(() => (clock.advance(10_000), lease.isFresh())).toBe(true);
+});
+
+it.each<[string, string, string]>([
+  ["one", "is held", "of which the answer was lost"],
+  ["two", "did not create", "of another holder"],
+])("a lease that exists already by the holder %s %s: one %s", async (holderIdentity, outcome) => {
+  const { cluster } = await connectFakeApi(({ method }) =>
+    method === "POST"
+      ? { status: 409, json: { reason: "AlreadyExists" } }
+      : { status: 200, json: toObject("budgie-one", { spec: { holderIdentity } }) },
+  );
+  const said = await holdLease(cluster, OWNER, createFakeClock()).then(
+    ({ reference }) => `is held: ${reference.uid}`,
+    (error: Error) => error.message,
+  );
+  expect(said).toContain(outcome);
+});
+
 it.each<[string, Said]>([
   ["was removed", { status: 404 }],
   ["has another uid", { status: 409 }],

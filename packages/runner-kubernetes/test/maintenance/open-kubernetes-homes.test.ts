@@ -79,6 +79,21 @@ it("Garbage of the state folder is collected without a cluster", async () => {
   expect(removed.map(({ kind, session }) => [kind, session])).toEqual([["folder", KEPT]]);
 });
 
+it("A session that may be in a Pod is kept as long as no cluster can be asked, unless that is forced", async () => {
+  const { cluster, dead, owner, stateDir } = await setUp();
+  await createKeptSessions({ owner: { ...dead, hold: async () => undefined }, stateDir }).markStale(KEPT);
+  const policy = { olderThanMs: 0, dryRun: false };
+  const collect = (asked: typeof cluster | undefined, more = {}) =>
+    collectKubernetesGarbage({ cluster: asked, owner, stateDir, policy: { ...policy, ...more } });
+
+  const report = await collect(undefined);
+  expect([report.removed, report.kept.map(({ session }) => session)]).toEqual([[], [KEPT]]);
+  expect(report.kept[0]?.why).toContain("no cluster was asked");
+  const forced = await collect(undefined, { dryRun: true, force: true });
+  expect(forced.removed.map(({ session }) => session)).toEqual([KEPT]);
+  expect((await collect(cluster)).removed.map(({ kind }) => kind)).toEqual(["pod", "pod", "folder"]);
+});
+
 it("Garbage is collected in both places", async () => {
   const { cluster, owner, stateDir } = await setUp();
 

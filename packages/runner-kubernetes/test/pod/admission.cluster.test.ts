@@ -1,5 +1,5 @@
 import { beforeAll, afterAll, describe, expect, it } from "vitest";
-import { findClusterLack, startCluster, type Cluster } from "@budgie/testkit";
+import { createNamespace, findClusterLack, shareCluster, type Cluster } from "@budgie/testkit";
 import { toSandboxPod } from "../../src/pod/to-sandbox-pod.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
@@ -18,11 +18,8 @@ describe.skipIf(lack !== undefined)("the Pod of a session on a cluster", () => {
     ).stdout;
 
   beforeAll(async () => {
-    cluster = await startCluster("admission", []);
-    await cluster.kubectl(["create", "namespace", "admission"]);
-    await cluster.kubectl(["-n", "admission", "wait", "--for=create", "serviceaccount/default", "--timeout=60s"]);
-    const level = "pod-security.kubernetes.io/enforce=restricted";
-    await cluster.kubectl(["label", "namespace", "admission", level]);
+    cluster = await shareCluster(["admission"]);
+    await createNamespace(cluster, "admission");
   }, 300_000);
   afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
 

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findClusterLack, startCluster, type Cluster } from "@budgie/testkit";
+import { findClusterLack, shareCluster, type Cluster } from "@budgie/testkit";
 import { EXPLAINING, RULES } from "../../src/inspection/judge-rights.ts";
 import { toSandboxPod } from "../../src/pod/index.ts";
+import { CHART } from "./install-chart.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
 const toPath = (path: string) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url));
-const CHART = toPath("deploy/budgie");
 const RENDERED = toPath("deploy/rendered.yaml");
 const IMAGE = "registry.example.com/team/agent:1";
 const OTHER_VALUES = [
@@ -30,7 +30,8 @@ describe.skipIf(lack !== undefined)(`the chart, by Helm${lack === undefined ? ""
     );
 
   beforeAll(async () => {
-    cluster = await startCluster("helm", []);
+    // The chart's own namespace, which no other file has.
+    cluster = await shareCluster(["budgie", "open"]);
     await kubectl(["create", "namespace", "open"]);
     await cluster.helm(readInstallation());
     for (const name of ["budgie", "open"])

@@ -6,7 +6,7 @@ import { SHAPE } from "../helpers/pod-shape.ts";
 const FOLDERS = ["/home/agent", "/home/shown", "/work/tree", "/scratch/tmp", "/scratch/shm", "/scratch/auth"];
 const LOCKED = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
 const SIDECAR = { memory: "268435456", "ephemeral-storage": "67108864" };
-const AGENT = { cpu: "1500m", memory: "1073741824", "ephemeral-storage": "538968064" };
+const AGENT = { cpu: "250m", memory: "1073741824", "ephemeral-storage": "538968064" };
 
 describe("the Pod of a session", () => {
   it("is this one", () => {

@@ -1,23 +1,16 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server } from "node:net";
 import { fileURLToPath } from "node:url";
-import { createSessionId } from "@budgie/core";
-import { startCluster, type Cluster as TestCluster } from "@budgie/testkit";
+import { createNamespace, startCluster, type Cluster as TestCluster } from "@budgie/testkit";
 import { connectCluster, type Cluster } from "../../src/api/index.ts";
-import { holdLease, type HeldLease } from "../../src/lease/index.ts";
-import { followPods, type FollowedPods } from "../../src/session/follow-pods.ts";
-import type { LivePod } from "../../src/session/live-pod.ts";
-import { openPod } from "../../src/session/open-pod.ts";
-import { createPodProcesses } from "../../src/session/pod-processes.ts";
 import type { ProcessOrder } from "../../src/requests/index.ts";
-import type { WireStream } from "../../src/wire/index.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
+import { holdPods, type TestPod } from "../helpers/start-pods.ts";
 
 /** A Pod, and a way to run processes in it. */
-export type OpenedPod = { readonly pod: LivePod; readonly run: (order: ProcessOrder) => Promise<string> };
+export type OpenedPod = { readonly pod: TestPod; readonly run: (order: ProcessOrder) => Promise<string> };
 
 /** A cluster whose API server is reached from elsewhere than its node, as it is on most clusters. */
 export type GateCluster = AsyncDisposable & {
@@ -25,8 +18,7 @@ export type GateCluster = AsyncDisposable & {
   /** Address of its node */
   readonly node: string;
   readonly kubectl: (argv: readonly string[], input?: string) => Promise<string>;
-  /** Opens a Pod, whose connections are carried if there is something to carry them */
-  readonly openPod: (carry?: (stream: WireStream) => void) => Promise<OpenedPod>;
+  readonly openPod: () => Promise<OpenedPod>;
   /** Runs a command in the node's network */
   readonly inNode: (argv: readonly string[]) => string;
   /** Stops what enforces network policies, or lets it go on */
@@ -37,7 +29,6 @@ export type GateCluster = AsyncDisposable & {
 
 const NAMESPACE = "gate";
 const RENDERED = fileURLToPath(new URL("../../../../deploy/rendered.yaml", import.meta.url));
-const SIDECAR = process.env["BUDGIE_TEST_KUBERNETES_IMAGE"] ?? SHAPE.images.sidecar;
 // An ephemeral port would be one that the jail leaves open.
 const API_PORT = 6443;
 const LISTEN =
@@ -45,42 +36,27 @@ const LISTEN =
 
 /** Starts a cluster with the chart's network policy. */
 export async function startGateCluster(name: string): Promise<GateCluster> {
-  const images = { ...SHAPE.images, sidecar: SIDECAR };
-  const server = await startCluster(name, Object.values(images));
+  const server = await startCluster(name, Object.values(SHAPE.images));
   const read = (file: string) => readFileSync(`/tmp/budgie-cluster-${name}/${file}`, "utf8").trim();
   const kubectl = async (argv: readonly string[], input?: string) =>
     (await server.kubectl(["-n", NAMESPACE, ...argv], input)).stdout;
-  await kubectl(["create", "namespace", NAMESPACE]);
-  await kubectl(["label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted"]);
-  await kubectl(["wait", "--for=create", "sa/default", "--timeout=100s"]);
+  await createNamespace(server, NAMESPACE);
   await kubectl(["apply", "-f", "-"], findPolicy());
   const node = read("address");
   const forwarder = await forward(node);
   const cluster = await connectCluster({ kubeconfig: writeKubeconfig(server, forwarder), namespace: NAMESPACE });
-  const owner = { instance: randomUUID(), host: "test", lock: "/nowhere" };
-  const lease: HeldLease = await holdLease(cluster, owner);
-  const pods: FollowedPods = followPods(cluster, `dev.budgie.instance=${owner.instance}`);
+  const pods = await holdPods(cluster);
   return {
     cluster,
     node,
     kubectl,
-    async openPod(carry = () => undefined) {
-      const processes = createPodProcesses();
-      const wait = { limitMs: 100_000 };
-      const opening = {
-        session: createSessionId(),
-        // Two have to fit on a small machine's node.
-        shape: { ...SHAPE, images, limits: { ...SHAPE.limits, cpus: 0.25 } },
-        onStream: (stream: WireStream) =>
-          stream.opening.purpose === "egress" ? carry(stream) : processes.takeStderr(stream),
-        wait,
-      };
-      const pod = await openPod({ cluster, owner, lease, pods }, opening);
-      return { pod, run: (order) => processes.print(pod, order) };
+    async openPod() {
+      // The scan of a node takes a second of a processor. Two have to fit on a small machine's node.
+      const pod = await pods.open({ shape: { ...SHAPE, limits: { ...SHAPE.limits, cpus: 0.8 } } });
+      return { pod, run: async (order) => (await pod.run(order)).stdout };
     },
     inNode: (argv) => execFileSync("nsenter", ["--target", read("pid"), "--net", ...argv], { encoding: "utf8" }),
-    signalEnforcer: (signal) =>
-      void execFileSync("nsenter", ["--target", read("pid"), "--all", "kill", `-${signal}`, read("run/kube-router")]),
+    signalEnforcer: (signal) => server.signal("kube-router", signal),
     async listen(port) {
       const argv = ["--target", read("pid"), "--net", process.execPath, "-e", LISTEN, String(port), node];
       const child: ChildProcess = spawn("nsenter", argv, { stdio: ["ignore", "pipe", "inherit"] });
@@ -93,8 +69,7 @@ export async function startGateCluster(name: string): Promise<GateCluster> {
       };
     },
     async [Symbol.asyncDispose]() {
-      pods.close();
-      await lease.release();
+      await pods[Symbol.asyncDispose]();
       forwarder.server.close();
       await server[Symbol.asyncDispose]();
     },

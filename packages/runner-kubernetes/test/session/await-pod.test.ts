@@ -15,7 +15,7 @@ it("asks for room as long as the cluster has none, and not while containers star
     said.push("full");
     hear();
   };
-  const waiting = awaitPod({ follow, close: () => undefined }, "a", {
+  const waiting = awaitPod({ follow, isRefused: () => false, close: () => undefined }, "a", {
     limitMs: 60_000,
     onFull,
     onWait: (why) => said.push(why),

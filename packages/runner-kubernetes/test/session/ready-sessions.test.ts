@@ -52,9 +52,38 @@ it("as many sessions are made as are missing, and those with a Pod are taken fir
   expect(ready.count()).toBe(1);
 
   expect((await ready.take())?.name).toBe(1);
-  const onTheWay = ready.take();
-  openings[0]?.resolve();
-  expect((await onTheWay)?.name).toBe(0);
+});
+
+it("a session on the way to its Pod is taken without a wait for that, and is its taker's if that fails", async () => {
+  const { made, open, openings } = createMaker();
+  const ready = createReadySessions(1, open);
+  ready.prepare();
+  await settle();
+  expect((await ready.take())?.name).toBe(0);
+  openings[0]?.reject(new Error("no room"));
+  await settle();
+  expect(made[0]?.wasRemoved()).toBe(false);
+  await ready.close();
+  expect(made[0]?.wasRemoved()).toBe(false);
+});
+
+it("a session that is being removed is not taken", async () => {
+  const { open, openings } = createMaker();
+  let finish: () => void = () => undefined;
+  const removed = new Promise<void>((resolve) => (finish = resolve));
+  const ready = createReadySessions(1, async () => ({ ...(await open()), remove: () => removed }));
+  ready.prepare();
+  await settle();
+  openings[0]?.reject(new Error("no room"));
+  await settle();
+  expect(ready.take()).toBeUndefined();
+  finish();
+});
+
+it("a session that cannot be opened is none", async () => {
+  const ready = createReadySessions<Made>(1, () => Promise.reject(new Error("full disk")));
+  ready.prepare();
+  expect(await ready.take()).toBeUndefined();
 });
 
 it("a session that could not be made is removed, and its place is free again", async () => {

@@ -82,7 +82,7 @@ it("a second turn is refused while one runs, and runs after it", async () => {
   await hold.hear("S");
 
   const refused = budgie.startTurn();
-  expect(await refused.last).toMatchObject({ error: { code: "RUNNER_UNAVAILABLE" } });
+  expect(await refused.last).toMatchObject({ error: { code: "RUNNER_UNAVAILABLE", isBusy: true } });
   hold.say("E", [0, 0, 0]);
   expect(await first.last).toMatchObject({ exitCode: 0 });
   const second = budgie.startTurn();

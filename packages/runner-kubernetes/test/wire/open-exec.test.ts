@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterEach, expect, it } from "vitest";
 import type { WebSocket } from "ws";
-import { openExec, type ExecOptions } from "../../src/wire/open-exec.ts";
+import { findRefusedStatus, openExec, type ExecOptions } from "../../src/wire/open-exec.ts";
 import { createFakeClock } from "../helpers/fake-clock.ts";
 import { startFakeCluster, toPodEnd, type FakeClusterOptions } from "../helpers/fake-cluster.ts";
 import { createEnds } from "../helpers/record-turn.ts";
@@ -159,7 +159,9 @@ it.each([
 ])("a cluster that answers %s gives an error that says what to do", async (refusal, code, text) => {
   const { server } = await start({ onExec: () => undefined, refusal });
 
-  await expect(openExec({ ...POD, server })).rejects.toMatchObject({ code, message: expect.stringContaining(text) });
+  const error = await openExec({ ...POD, server }).catch((failure: unknown) => failure);
+  expect(error).toMatchObject({ code, message: expect.stringContaining(text) });
+  expect(findRefusedStatus(error)).toBe(Number(refusal.slice(0, 3)));
 });
 
 it("a cluster that cannot close stdin is refused", async () => {

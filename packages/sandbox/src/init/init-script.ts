@@ -77,26 +77,28 @@ const LINES: readonly string[] = [
 /** The program that a turn's container runs, for `/bin/sh -c`. */
 export const INIT_SCRIPT = LINES.join("\n");
 
+type Program = Pick<Command, "argv" | "env"> & {
+  /** A program that runs before, without the command's variables, and whose output and exit code do not count; default none */
+  readonly setup?: readonly string[] | undefined;
+};
+
 /**
  * Returns the text for the init script's stdin. An `undefined` input means a live conversation. Throws `CONFIG_INVALID` for a command
  * that no process can have.
  */
-export function buildInitInput(
-  command: Pick<Command, "argv" | "env">,
-  input: string | undefined,
-  token: string,
-): string {
+export function buildInitInput(command: Program, input: string | undefined, token: string): string {
   const [lines, end] = input === undefined ? ["live", ""] : [input.split("\n").length, `${input}\n`];
   return `${lines} ${token}\n${buildCode(command)}\n${end}`;
 }
 
 /** Returns one line of shell code. */
-function buildCode({ argv, env }: Pick<Command, "argv" | "env">): string {
+function buildCode({ argv, env, setup }: Program): string {
   const bad = Object.keys(env).find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (bad !== undefined) throw invalid(`has the variable ${JSON.stringify(bad)}, whose name no shell accepts`);
   if ([...argv, ...Object.values(env)].join("").includes("\0")) throw invalid("has a NUL character");
   const variables = Object.entries(env).map(([name, value]) => `${name}=${quote(value)} `);
-  return `set -- ${argv.map(quote).join(" ")}; with_variables() { ${variables.join("")}"$@"; }`;
+  const before = setup === undefined ? "" : `${setup.map(quote).join(" ")} 3<&- </dev/null >/dev/null 2>&1; `;
+  return `${before}set -- ${argv.map(quote).join(" ")}; with_variables() { ${variables.join("")}"$@"; }`;
 }
 
 function quote(text: string): string {

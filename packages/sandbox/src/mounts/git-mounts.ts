@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { isWithin, type Access, type GitFolders } from "@budgie/core/policy";
 import { movedError, type HeldSource, type HeldSources } from "./held-sources.ts";
 import type { BindMount, SandboxMount } from "./mount-settings.ts";
+import { subfolderGitMounts } from "./subfolder-git-mounts.ts";
 
 export type GitMountOptions = {
   /** Path of the workspace in the sandbox */
@@ -14,19 +15,31 @@ export type GitMountOptions = {
 };
 
 /**
- * Returns the mounts of a worktree's or submodule's git folders at their own paths, read-only but for the writable parts. The `.git` file is
- * read-only in any case: whoever writes it decides what the user's own git obeys.
+ * Returns the mounts of a workspace's git. A `.git` file is read-only in any case: whoever writes it decides what the user's own git obeys.
  */
 export async function gitMounts(
   workspace: HeldSource,
   heldSources: HeldSources,
-  { at, git, mode, skeleton }: GitMountOptions,
+  options: GitMountOptions,
 ): Promise<readonly SandboxMount[]> {
+  const { at, git, mode, skeleton } = options;
   const pointer = await heldSources.open(".git", workspace);
-  if (git === undefined) {
-    return pointer?.kind === "file" && mode === "rw" ? [bind(pointer, `${at}/.git`)] : [];
+  if (git !== undefined && git.around === undefined) {
+    if (pointer?.kind !== "file") throw movedError(`${workspace.path}/.git`);
+    return folderMounts(workspace, heldSources, { ...options, git });
   }
-  if (pointer?.kind !== "file") throw movedError(`${workspace.path}/.git`);
+  return [
+    ...(pointer?.kind === "file" && mode === "rw" ? [bind(pointer, `${at}/.git`)] : []),
+    ...(await subfolderGitMounts(heldSources, git, skeleton)),
+  ];
+}
+
+/** Returns the mounts of a worktree's or submodule's git folders at their own paths, read-only but for the writable parts. */
+async function folderMounts(
+  workspace: HeldSource,
+  heldSources: HeldSources,
+  { at, git, mode, skeleton }: GitMountOptions & { readonly git: GitFolders },
+): Promise<readonly SandboxMount[]> {
   const { common, config, guarded, own, writable } = git;
   const isWritable = mode === "rw" && writable.includes("");
 

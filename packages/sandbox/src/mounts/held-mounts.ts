@@ -7,6 +7,7 @@ import { SANDBOX } from "../profile/sandbox-paths.ts";
 import { coverHiddenPaths, fold, makeEntry, makeMountPoint, type CoveredPath } from "./cover-hidden-paths.ts";
 import { copyMounts, type CopyCover } from "./copy-mounts.ts";
 import { gitMounts } from "./git-mounts.ts";
+import { makePointsAround } from "./subfolder-git-mounts.ts";
 import { readOnlyBind, volumeMount, type SandboxMount, type Volume, type VolumeMount } from "./mount-settings.ts";
 import type { MountedFiles } from "./mounted-files.ts";
 import { createHeldSources, movedError, type HeldSource, type HeldSources } from "./held-sources.ts";
@@ -66,6 +67,8 @@ export async function holdMounts(request: MountRequest): Promise<HeldMounts> {
     // The engine refuses two mounts on one target; the first one wins.
     const isFirst = ({ settings: { target } }: SandboxMount, index: number): boolean =>
       mounts.findIndex(({ settings }) => settings.target === target) === index;
+    const around = options.git?.around;
+    if (around !== undefined) await makePointsAround(mounts, around, request.skeleton);
     return {
       mounts: mounts.filter(isFirst),
       workspace,

@@ -59,13 +59,15 @@ export function listFolder({ fd }: Pick<FileHandle, "fd">): Promise<Buffer | und
 /** Yields the entries of a listing. */
 export function* parseListing(listing: Buffer): Generator<ListedEntry> {
   for (let at = 0; at < listing.length;) {
-    const [facts, path, target] = [0, 0, 0].map(() => {
-      const end = listing.indexOf(0, at);
-      const piece = listing.subarray(at, end);
-      at = end + 1;
-      return piece;
-    }) as [Buffer, Buffer, Buffer];
-    const [type = "", mode = "", size = "", changed = "", inode = ""] = facts.toString("latin1").split(" ");
+    // Looked for without an array for each entry, of which there may be hundreds of thousands.
+    const factsEnd = listing.indexOf(0, at);
+    const pathEnd = listing.indexOf(0, factsEnd + 1);
+    const targetEnd = listing.indexOf(0, pathEnd + 1);
+    const [type = "", mode = "", size = "", changed = "", inode = ""] = listing
+      .toString("latin1", at, factsEnd)
+      .split(" ");
+    const [path, target] = [listing.subarray(factsEnd + 1, pathEnd), listing.subarray(pathEnd + 1, targetEnd)];
+    at = targetEnd + 1;
     yield {
       path,
       type,

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Projection } from "@budgie/core";
+import type { Projection, StartOptions } from "@budgie/core";
 import { DEFAULT_ACCESS, KIRO_HIDDEN_PATHS, type Access, type GitFolders, type HiddenPaths } from "@budgie/core/policy";
 import { holdMounts } from "../../src/mounts/held-mounts.ts";
 
@@ -21,6 +21,7 @@ export type AskedMounts = {
   readonly protectedPaths?: readonly string[];
   readonly network?: string;
   readonly git?: GitFolders;
+  readonly workspacePath?: StartOptions["workspacePath"];
   /** Default: Kiro's */
   readonly hiddenPaths?: HiddenPaths;
 };
@@ -40,6 +41,7 @@ export function createMountsPlace() {
       projections = [],
       protectedPaths = [],
       workspaceMode = "rw",
+      workspacePath,
     } = asked;
     const [passwdFile, nestingFile] = [join(root, "passwd"), join(root, "depth")];
     const [resolvFile, hostsFile] = [join(root, "resolv"), join(root, "hosts")];
@@ -50,6 +52,7 @@ export function createMountsPlace() {
       options: {
         directory: workspace,
         git,
+        workspacePath,
         protectedPaths,
         access: { ...DEFAULT_ACCESS, workspace: workspaceMode },
       },

@@ -1,4 +1,5 @@
-import { execFile, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -14,7 +15,19 @@ export type Cluster = AsyncDisposable & {
   kubectl(argv: readonly string[], input?: string): Promise<ClientOutput>;
   /** Runs Helm, as `kubectl` does. */
   helm(argv: readonly string[], input?: string): Promise<ClientOutput>;
+  /** Sends a signal to a program of the cluster, which is started again once it has ended. */
+  signal(program: ClusterProgram, signal: "CONT" | "KILL" | "STOP"): void;
 };
+
+/** A program of a cluster. */
+export type ClusterProgram =
+  | "containerd"
+  | "etcd"
+  | "kube-apiserver"
+  | "kube-controller-manager"
+  | "kube-router"
+  | "kube-scheduler"
+  | "kubelet";
 
 type ClientOutput = { readonly stdout: string; readonly stderr: string };
 
@@ -33,7 +46,7 @@ export async function startCluster(
   images: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<Cluster> {
-  const state = `/tmp/budgie-cluster-${name}`;
+  const state = toStateFolder(name);
   const script = (...argv: readonly string[]) => run(SCRIPT, argv, { env: { ...process.env, ...environment } });
   const kubeconfig = join(state, "kubeconfig");
   await script("up", name);
@@ -53,10 +66,25 @@ export async function startCluster(
     storage: join(state, "etcd"),
     kubectl: runClient("kubectl"),
     helm: runClient("helm"),
+    signal(program, signal) {
+      const read = (file: string): string => readFileSync(join(state, file), "utf8").trim();
+      // Process ids are those of the cluster's own namespace.
+      execFileSync("nsenter", ["--target", read("pid"), "--all", "kill", `-${signal}`, read(`run/${program}`)]);
+    },
     [Symbol.asyncDispose]: async () => {
       await script("down", name);
     },
   };
+}
+
+/** Ends a cluster, and removes all that it left. */
+export async function endCluster(name: string): Promise<void> {
+  await run(SCRIPT, ["down", name], { env: process.env });
+}
+
+/** Returns the folder of a cluster, which only root can read. */
+export function toStateFolder(name: string): string {
+  return `/tmp/budgie-cluster-${name}`;
 }
 
 type Options = { readonly env: NodeJS.ProcessEnv; readonly input?: string | undefined };

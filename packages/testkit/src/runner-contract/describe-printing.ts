@@ -17,17 +17,12 @@ export function describePrinting(setup: RunnerSetup): void {
       expect(sessions.filter(({ owner }) => owner === "own")).toEqual([]);
     });
 
-    it("returns what a failing program printed, and not its stderr", async () => {
+    it("returns what a failing program printed, and neither its stderr nor the host's environment", async () => {
       await using under = await setup.create();
+      const printed = await under.runner.print(["/bin/sh", "-c", "echo out; env; echo err >&2; exit 3"]);
 
-      expect(await under.runner.print(["/bin/sh", "-c", "echo out; echo err >&2; exit 3"])).toBe("out\n");
-    });
-
-    it("does not pass the host's environment", async () => {
-      await using under = await setup.create();
-      const printed = await under.runner.print(["/bin/sh", "-c", "env"]);
-
-      expect(printed).toContain("PATH=");
+      expect(printed).toMatch(/^out\n[^]*^PATH=/m);
+      expect(printed).not.toMatch(/^err$/m);
       expect(printed).not.toContain(CANARY);
     });
 

@@ -8,12 +8,13 @@ export type ClusterConfig = Config & { readonly cluster: ClusterSection };
 
 /** Looks at the cluster, and at the images that its sandboxes have. */
 export async function listClusterFindings(config: ClusterConfig): Promise<readonly Finding[]> {
-  const { cluster, runtime, stateDir } = config;
+  const { cluster, policies, runtime, stateDir } = config;
+  const { limits } = policies.ceiling;
   // Imported late, as few users have a cluster.
   const { inspectCluster } = await import("@budgie/runner-kubernetes/inspection");
   const { image = STAND_IN, sidecarImage = STAND_IN } = cluster;
   const owner = createOwner({ stateDir });
-  const found = await inspectCluster({ ...cluster, image, sidecarImage, runtimeClass: runtime, owner });
+  const found = await inspectCluster({ ...cluster, image, sidecarImage, runtimeClass: runtime, limits, owner });
   const isWhole = cluster.image !== undefined && cluster.sidecarImage !== undefined;
   // A stand-in is not an image that the cluster's own rules admit.
   return [...found.filter(({ what }) => what !== "pod" || isWhole), ...listImageFindings(cluster)];

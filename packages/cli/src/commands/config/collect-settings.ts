@@ -108,12 +108,13 @@ function withOwn(
   all: readonly Setting[],
   { from, section, settings }: Own & { readonly from: string },
 ): readonly Setting[] {
-  const { allowHost, allowPreset, cache, env, image, limits, mounts, workspacePath } = section;
+  const { allowHost, allowPreset, cache, env, image, limits, mounts, subfolderGit, workspacePath } = section;
   const own: Readonly<Record<string, unknown>> = {
     ...(image === undefined ? {} : { sandboxImage: image }),
     ...(Object.keys(env).length === 0 ? {} : { env: withoutTexts(env) }),
     ...(limits === undefined ? {} : { limits: settings.policies.ceiling.limits }),
     ...(workspacePath === undefined ? {} : { workspacePath }),
+    ...(subfolderGit === undefined ? {} : { subfolderGit }),
     ...(mounts === undefined ? {} : { mounts }),
     ...(cache === undefined ? {} : { cache }),
     ...(allowHost === undefined ? {} : { allowHost }),
@@ -154,6 +155,7 @@ function withoutSecretTexts({
   image,
   limits,
   mounts,
+  subfolderGit,
   workspacePath,
 }: FileWorkspace): object {
   const own = [...agents].map(([name, { needs, section: restrictions }]) => [
@@ -163,6 +165,7 @@ function withoutSecretTexts({
   return {
     image,
     workspacePath,
+    subfolderGit,
     mounts,
     cache,
     limits,

@@ -1,14 +1,14 @@
 import { PassThrough, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { BudgieError, parseSessionId } from "@budgie/core";
+import { BudgieError } from "@budgie/core";
 import { escapeForTerminal } from "@budgie/core/text";
 import { AGENT_PRESETS, type AgentPreset } from "../../agents/agent-presets.ts";
 import type { Config } from "../../config/config.ts";
 import type { Host } from "@budgie/mcp-server";
 import { interruptible } from "../../process/interruptible.ts";
 import { writeNewFile } from "../../process/write-new-file.ts";
+import { findSession } from "./find-session.ts";
 import { withSessions } from "./known-homes.ts";
-import { expandId } from "../../terminal/expand-id.ts";
 import { stringifySafely } from "../../terminal/stringify-safely.ts";
 
 export type ExportOptions = {
@@ -49,21 +49,11 @@ function packIntoFile(packing: Packing, file: string): Promise<readonly string[]
 
 async function pack({ config, host, session, signal }: Packing, out: Writable): Promise<readonly string[]> {
   return withSessions(config, host, async ({ list }) => {
-    const known = await list();
-    const id = parseSessionId(
-      expandId(
-        session,
-        known.map(({ record }) => record.id),
-      ),
-    );
-    const found = known.find(({ record }) => record.id === id);
-    if (found === undefined) {
-      throw new BudgieError("SESSION_NOT_FOUND", `There is no session "${id}". "budgie sessions ls" lists them.`);
-    }
+    const found = findSession(await list(), session);
     const archive = new PassThrough();
     // stdout must stay open.
     const [leftOut] = await Promise.all([
-      found.homes.pack(id, archive, { signal, logins: listLogins(config) }),
+      found.homes.pack(found.record.id, archive, { signal, logins: listLogins(config) }),
       pipeline(archive, out, { signal, end: out !== host.stdout }),
     ]);
     return leftOut;

@@ -27,13 +27,13 @@ async function collect({ host }: BudgieUser, files: Readonly<Record<string, stri
     entry: { path, kind: "file", mode: 0o644, size: content.length },
     content: Readable.from([Buffer.from(content)]),
   }));
-  async function* copy(): AsyncIterable<FoundEntry> {
+  async function* read(): AsyncIterable<FoundEntry> {
     yield* entries;
   }
   const sets = createChangeSets({ stateDir: join(host.home, ".local/state/budgie") });
   const stored = await sets.collect({
     base: { entries: [base] },
-    copy: copy(),
+    read,
     sessionId: SESSION,
     agent: "worker",
     directory,

@@ -50,7 +50,13 @@ async function prepare({ host }: BudgieUser) {
   chmodSync(join(copy, name("changed", 2)), 0o755);
   for (const number of [0, 1, 2]) rmSync(join(copy, `gone-${number}`), { recursive: true });
   const sets = createChangeSets({ stateDir: join(host.home, ".local/state/budgie") });
-  const asked = { base: { entries: before }, copy: readTree(copy), sessionId: SESSION, agent: "worker", directory };
+  const asked = {
+    base: { entries: before },
+    read: () => readTree(copy),
+    sessionId: SESSION,
+    agent: "worker",
+    directory,
+  };
   const id = (await sets.collect(asked))?.id ?? "";
   sets.close();
   return { directory, id, before, after: listTree(copy) };

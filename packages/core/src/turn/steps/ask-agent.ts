@@ -1,4 +1,5 @@
 import { findProtectablePaths } from "../../changes/find-protectable-paths.ts";
+import type { GitFolders } from "../../policy/git-folders.ts";
 import { nestingVariables, rootVariables, type Nesting } from "../../policy/nesting.ts";
 import { usesCopy } from "../../workspace-access.ts";
 import type { AgentProcess, Command, Exit, Projection } from "../../runner/runner.ts";
@@ -73,7 +74,14 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
       const image = provided.image ?? command.image;
       turn.sandbox = findSandbox(turn, { ...provided, image }, command);
       const own = Object.entries(env).filter(([name]) => !withheld.includes(name));
-      const all = { ...provided.env, ...Object.fromEntries(own), ...toMarks(turn, settings.nesting) };
+      // A copy has its own.
+      const git = isCopy ? undefined : turn.git.folders;
+      const all = {
+        ...toGitVariables(git),
+        ...provided.env,
+        ...Object.fromEntries(own),
+        ...toMarks(turn, settings.nesting),
+      };
       const projections = [...command.projections, ...shown, ...hooks];
       const marked = { ...command, projections, image, needsPrograms: true, cache, services, isShortLogin, env: all };
       // A process that gets all its input at its start has nothing to wait for. Protected paths would have to hold between turns too.
@@ -88,8 +96,7 @@ function startWithPolicy(turn: Turn, settings: Settings & { readonly provided: P
         protectedPaths,
         access,
         standbyKey,
-        // A copy has its own.
-        git: isCopy ? undefined : turn.git.folders,
+        git,
       });
       processes.push(child);
       followExit(child, (exit) => void (processes.at(-1) === child && events.emit("exit", exit)));
@@ -108,6 +115,11 @@ function findSandbox(
   if (runner.isolation !== "container") return undefined;
   const mode = isShortLogin === true ? "access-token" : credentials;
   return { image: image ?? runner.imageId, ...(login === undefined ? {} : { credentials: mode }) };
+}
+
+/** Creates the variable by which git looks upwards from a mount for the repository around it. */
+function toGitVariables(git: GitFolders | undefined): Readonly<Record<string, string>> {
+  return git?.around === undefined ? {} : { GIT_DISCOVERY_ACROSS_FILESYSTEM: "1" };
 }
 
 /** Creates the variables by which a budgie that the agent starts knows its nesting. Only without a sandbox does it share this one's state. */

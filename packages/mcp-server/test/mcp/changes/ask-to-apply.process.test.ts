@@ -41,7 +41,7 @@ async function collect({ host }: BudgieUser, sessionId: string) {
     };
   }
   const sets = createChangeSets({ stateDir: join(host.home, ".local/state/budgie") });
-  const stored = await sets.collect({ base: { entries: [] }, copy: copy(), sessionId, agent: "worker", directory });
+  const stored = await sets.collect({ base: { entries: [] }, read: copy, sessionId, agent: "worker", directory });
   sets.close();
   return { directory, changeId: stored?.id ?? "" };
 }

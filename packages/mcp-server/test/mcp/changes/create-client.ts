@@ -58,7 +58,7 @@ export function createClient({
         yield { entry: { path, kind: "file", mode: 0o644, size }, content: Readable.from([Buffer.from(text)]) };
       }
     }
-    const stored = await sets.collect({ base, copy: copy(), sessionId, agent: "worker", directory });
+    const stored = await sets.collect({ base, read: copy, sessionId, agent: "worker", directory });
     return stored?.id ?? "";
   }
 

@@ -1,0 +1,21 @@
+import { createKubernetesRunner } from "../../../runner-kubernetes/src/kubernetes-runner.ts";
+import type { RunnerCluster } from "../../../runner-kubernetes/test/runner-cluster.ts";
+import { shareThroughCopies } from "../../../runner-kubernetes/test/share-through-copies.ts";
+import type { Target } from "../../src/lab/target.ts";
+
+// The lab's own sessions keep their Pods, while others make room on a node of two processors.
+const [LONG_MS, SHORT_MS] = [300_000, 5_000];
+
+/** Creates the target of Pods on a cluster. Their agents work on copies of the lab's directories, which replace these after each turn. */
+export function createClusterTarget({ options }: RunnerCluster, listenBeside: Target["listenBeside"]): Target {
+  let podIdleMs = LONG_MS;
+  return {
+    async createRunner({ startProxy, ...lab }) {
+      const given = { ...options, ...lab, podIdleMs, limits: { ...options.limits, cpus: 0.2 } };
+      podIdleMs = SHORT_MS;
+      return shareThroughCopies(await createKubernetesRunner(given, { startProxy }));
+    },
+    hasProxy: true,
+    listenBeside,
+  };
+}
