@@ -61,15 +61,11 @@ async function run(
   argv: readonly string[],
   options: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<Ended> {
-  const begun = performance.now();
   const child = spawn("sh", ["-c", 'exec "$0" "$@" 2>&1', program, ...argv], {
     ...options,
     stdio: ["ignore", "pipe", "ignore"],
   });
   const ended = new Promise<number>((resolve) => child.once("exit", (code) => resolve(code ?? -1)));
   const out = await text(child.stdout);
-  process.stderr.write(
-    `$ budgie ${argv.join(" ")}\n${out}[exit ${await ended}, ${((performance.now() - begun) / 1000).toFixed(1)} s]\n\n`,
-  );
   return { exitCode: await ended, out };
 }
