@@ -21,7 +21,7 @@ export type TestPods = AsyncDisposable & {
 };
 
 /** A Pod to open, where it differs from others. */
-export type TestOpening = Partial<Pick<PodOpening, "shape" | "wait">> & {
+type TestOpening = Partial<Pick<PodOpening, "shape" | "wait">> & {
   /** Carries the connections of its agent */
   readonly carry?: (stream: WireStream) => void;
 };
