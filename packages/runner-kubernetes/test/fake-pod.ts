@@ -41,7 +41,7 @@ export function createFakePod(name: string, answer: Answer = () => false): FakeP
 
   async function take(stream: WireStream): Promise<void> {
     const { act, ask, purpose } = stream.opening;
-    const word = `${purpose} ${String(ask ?? act ?? "")}`.trim();
+    const word = [purpose, ask ?? act].filter((part) => typeof part === "string").join(" ");
     pod.asked.push(word);
     stream.input.on("error", () => undefined);
     stream.output.on("error", () => undefined);

@@ -36,8 +36,8 @@ export async function startFakePods(answer: Answering = () => undefined): Promis
   const pod = createWire({
     side: "pod",
     onStream: (stream) => {
-      const { purpose } = stream.opening;
-      const request = `${purpose} ${String(stream.opening["ask"] ?? stream.opening["act"] ?? "")}`.trim();
+      const { act, ask, purpose } = stream.opening;
+      const request = [purpose, ask ?? act].filter((part) => typeof part === "string").join(" ");
       did.push(request);
       const answered = Promise.resolve(answer(request, stream));
       stream.input.resume();

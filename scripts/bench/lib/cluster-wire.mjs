@@ -45,7 +45,7 @@ export async function measureCuts({ proxy, start }, rounds) {
     times.push(performance.now() - began);
   }
   await child.stop("cancelled");
-  if (fault !== undefined) throw new Error(`Over ${rounds} cuts, output was lost or repeated: ${fault}.`);
+  if (fault !== undefined) throw new Error(`Over ${rounds} cuts, output was lost or repeated: ${String(fault)}.`);
   const took = median(times);
   return {
     rows: [toFigure("the next output after a cut connection", took, "ms")],

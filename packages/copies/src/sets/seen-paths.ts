@@ -35,7 +35,7 @@ export function createSeenPaths(): SeenPaths {
     },
     has: (path) => kinds.has(path),
     isLink: (path) => kinds.get(path) === "link",
-    isRepository: marks.isRepository,
+    isRepository: (folder) => marks.isRepository(folder),
   };
 }
 

@@ -41,7 +41,7 @@ export async function openFilledPlace(files: Readonly<Record<string, string>>, k
     refresh: () => copies.prepare(volume, { ...turn, refresh: true }),
     async collect() {
       const { manifest, startedMs } = (await copies.bases.load(SESSION)) ?? { manifest: { entries: [] } };
-      return sets.collect({ ...turn, base: manifest, startedMs, read: volume.read });
+      return sets.collect({ ...turn, base: manifest, startedMs, read: (options) => volume.read(options) });
     },
   };
 }

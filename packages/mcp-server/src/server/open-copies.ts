@@ -41,7 +41,7 @@ export function openCopies(
       const stored = await sets.collect({
         base: base.manifest,
         startedMs: base.startedMs,
-        read: copy.read,
+        read: (options) => copy.read(options),
         sessionId,
         agent,
         directory,

@@ -10,12 +10,12 @@ import {
 import type { KeptRecord, KeptRecords } from "./kept-records.ts";
 
 /** The sessions that have Pods; `unknown` if no cluster could be asked. */
-export type SessionsInPods = ReadonlySet<string | undefined> | "unknown";
+export type HeldInPods = ReadonlySet<string | undefined> | "unknown";
 
 type Stores = {
   readonly records: KeptRecords;
   readonly owner: Owner;
-  readonly inPods: SessionsInPods;
+  readonly inPods: HeldInPods;
 };
 
 type Outcome = GcItem & { readonly result: keyof GcReport; readonly why: string };
@@ -46,7 +46,7 @@ async function collectOne(record: KeptRecord, { inPods, owner, records }: Stores
   }
 }
 
-function findPodReason(record: KeptRecord, inPods: SessionsInPods, { force }: GcPolicy): string | undefined {
+function findPodReason(record: KeptRecord, inPods: HeldInPods, { force }: GcPolicy): string | undefined {
   if (inPods !== "unknown") return inPods.has(record.id) ? "it has a Pod that is kept" : undefined;
   if (record.isStale !== true || force === true) return undefined;
   return `it may be in a Pod, and no cluster was asked; it goes when one was, or with ${formatOption("force")}`;

@@ -16,7 +16,7 @@ import { fillVolume } from "../files/fill-volume.ts";
 import { packVolume } from "../files/pack-volume.ts";
 import type { Volume } from "../requests/index.ts";
 import type { LivePod } from "../session/live-pod.ts";
-import { collectKept, type SessionsInPods } from "./collect-kept.ts";
+import { collectKept, type HeldInPods } from "./collect-kept.ts";
 import { exportHome } from "./export-home.ts";
 import { createKeptRecords, toFull, type KeptFile, type KeptRecord, type PackedState } from "./kept-records.ts";
 import { loadFile, storeFile } from "./store-file.ts";
@@ -43,7 +43,7 @@ export type KeptStore = {
   /** Removes all that is packed of a session */
   readonly remove: (id: SessionId) => Promise<void>;
   /** Removes what dead owners left, but no session that has a Pod */
-  readonly collectGarbage: (policy: GcPolicy, inPods?: SessionsInPods) => Promise<GcReport>;
+  readonly collectGarbage: (policy: GcPolicy, inPods?: HeldInPods) => Promise<GcReport>;
 };
 
 /** The facts about what was packed of a session. */

@@ -24,13 +24,20 @@ type Running = {
 export type Begin = {
   /** Resolves once the cluster says that all its containers run. Rejects with the reason why they will not */
   readonly running: Promise<void>;
+  /** Returns true once it has resolved */
+  readonly hasBegun: () => boolean;
   /** Resolves to true once the sidecar's container runs, which is said earlier, or to false */
   readonly started: Promise<boolean>;
   /** Ends both waits */
   readonly finish: () => Promise<void>;
 };
 
-const RUNS: Begin = { running: Promise.resolve(), started: Promise.resolve(true), finish: async () => undefined };
+const RUNS: Begin = {
+  running: Promise.resolve(),
+  hasBegun: () => true,
+  started: Promise.resolve(true),
+  finish: async () => undefined,
+};
 
 /**
  * Connects to a Pod as soon as its sidecar runs. The cluster may say that a second later, and whatever fails before it does is tried once more
@@ -79,17 +86,14 @@ async function openWire({ cluster, lease }: PodPlace, { begin = RUNS, created, o
 }
 
 /** Asks, and asks again after the cluster has said that all containers run, if the first time was too early. */
-async function askOnceRunning<T>({ running }: Pick<Begin, "running">, ask: () => Promise<T>): Promise<T> {
-  let isRunning = false;
-  const failing = running.then(
-    () => ((isRunning = true), new Promise<never>(() => undefined)),
-    (error: unknown) => Promise.reject(error),
-  );
-  // The promise of one that runs tells so by then.
-  await undefined;
-  const wasRunning = isRunning;
+function askOnceRunning<T>(
+  { hasBegun, running }: Pick<Begin, "hasBegun" | "running">,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const isTooEarly = !hasBegun();
+  const failing = running.then(() => new Promise<never>(() => undefined));
   const asking = ask().catch(async (error: unknown) => {
-    if (wasRunning) throw error;
+    if (!isTooEarly) throw error;
     await running;
     return ask();
   });

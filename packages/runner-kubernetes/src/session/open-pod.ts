@@ -91,10 +91,15 @@ async function create(cluster: Cluster, manifest: NamedManifest, wait: PodWait):
 function followBegin({ cluster, pods }: PodPlace, created: ClusterObject, wait: PodWait): Begin {
   const over = new AbortController();
   const signals = [over.signal, ...(wait.signal === undefined ? [] : [wait.signal])];
+  let hasBegun = false;
   const running = awaitPod(pods, created.name, { ...wait, signal: AbortSignal.any(signals) });
-  running.catch(() => undefined);
+  running.then(
+    () => (hasBegun = true),
+    () => undefined,
+  );
   return {
     running,
+    hasBegun: () => hasBegun,
     started: cluster.hearStart(created, POD.sidecar, over.signal),
     async finish() {
       over.abort();

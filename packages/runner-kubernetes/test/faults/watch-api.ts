@@ -11,7 +11,7 @@ import { serveOnLoopback } from "@budgie/testkit";
 import { describeFrames, type Direction } from "./describe-frames.ts";
 
 /** A request about a Pod, its answer, or a frame of the wire to it, such as `POST`, `answer to POST`, `exec` or `open file fill`. */
-export type Passing = { readonly pod: string; readonly what: string };
+type Passing = { readonly pod: string; readonly what: string };
 
 /** A way to an API server on which a test sees what passes, and can hold it. */
 export type WatchedApi = AsyncDisposable & { readonly kubeconfig: string };

@@ -12,15 +12,15 @@ export type Cluster = AsyncDisposable & {
   /** Folder of everything that the API server stored */
   readonly storage: string;
   /** Runs kubectl, which reads the input, and rejects with what it printed on stderr. */
-  kubectl(argv: readonly string[], input?: string): Promise<ClientOutput>;
+  readonly kubectl: (argv: readonly string[], input?: string) => Promise<ClientOutput>;
   /** Runs Helm, as `kubectl` does. */
-  helm(argv: readonly string[], input?: string): Promise<ClientOutput>;
+  readonly helm: (argv: readonly string[], input?: string) => Promise<ClientOutput>;
   /** Sends a signal to a program of the cluster, which is started again once it has ended. */
   signal(program: ClusterProgram, signal: "CONT" | "KILL" | "STOP"): void;
 };
 
 /** A program of a cluster. */
-export type ClusterProgram =
+type ClusterProgram =
   | "containerd"
   | "etcd"
   | "kube-apiserver"

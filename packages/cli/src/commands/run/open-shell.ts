@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { BudgieError, type AgentProcess, type Command } from "@budgie/core";
-import { findExitFailure, type Protocol, type Terminal } from "@budgie/core/protocol";
+import { findExitFailure, type Protocol, type ProtocolTurn, type Terminal } from "@budgie/core/protocol";
 import type { Host, HostTerminal } from "@budgie/mcp-server";
 import { createBuildCommand, type BuildCommand } from "@budgie/mcp-server/commands";
 import type { Config } from "../../config/config.ts";
@@ -40,8 +40,6 @@ type Shell = {
   readonly isInPod: boolean;
 };
 
-type Turn = Parameters<Protocol>[0];
-
 /** Creates the protocol that connects a person's terminal to a shell. It has no time limit. */
 function createShellProtocol(shell: Shell): Protocol {
   const { host, isInPod, terminal } = shell;
@@ -66,7 +64,7 @@ function createShellProtocol(shell: Shell): Protocol {
 const BEGIN = "if command -v bash >/dev/null; then exec bash; else exec sh; fi";
 
 /** Starts the shell itself on a terminal: no other process of the session can run beside one in a Pod. */
-async function startInPod(turn: Turn, { build, host, terminal }: Shell): Promise<AgentProcess> {
+async function startInPod(turn: ProtocolTurn, { build, host, terminal }: Shell): Promise<AgentProcess> {
   const { directory, session, signal } = turn;
   const command = build(turn, ["/bin/sh", "-c", `export TERM="$0"; ${BEGIN}`, findTerminalType(host)]);
   const child = await session.start(command, { directory, signal, terminal: terminal.size() });
@@ -80,7 +78,7 @@ async function startInPod(turn: Turn, { build, host, terminal }: Shell): Promise
 const VARIABLES = "/tmp/.budgie-variables";
 const HOLD = 'umask 077; export -p >"$0" && echo ready && exec sleep 2147483647';
 
-async function startHolder(turn: Turn, { build }: Shell): Promise<AgentProcess> {
+async function startHolder(turn: ProtocolTurn, { build }: Shell): Promise<AgentProcess> {
   const { directory, session, signal } = turn;
   const command = build(turn, ["/bin/sh", "-c", HOLD, VARIABLES]);
   const child = await session.start(command, { directory, input: "", signal });
