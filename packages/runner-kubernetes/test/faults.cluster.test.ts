@@ -8,7 +8,7 @@ import { ANSWER, holdStages, STAGES, type HeldStages, type Stage } from "./fault
 const lack = findClusterLack();
 const NAME = "outages";
 const PATIENT = { timeout: 60_000, interval: 500 };
-/** The stages whose turn fails: nothing of it has begun, and it can be tried again. */
+/** The stages whose turn may fail: nothing of it has begun, and it can be tried again. */
 const FAILING: readonly Stage[] = ["asks for a Pod", "has a Pod of which it was not told", "opens the wire"];
 /** Stages in which budgie waits for an answer a minute at most, or half a minute, and which are held later. */
 const SHORT: readonly Stage[] = [
@@ -46,13 +46,17 @@ describe.skipIf(lack !== undefined)("a cluster that breaks", () => {
       120_000,
     );
 
-    it(`${FAILING.join(", ")}: that turn fails, and the next one is answered`, async () => {
+    it(`${FAILING.join(", ")}: that turn is answered or fails, and the next one is answered`, async () => {
       const isReady = () => cluster.kubectl("get", "--raw=/readyz").catch(String);
+      const failure = {
+        code: "RUNNER_UNAVAILABLE",
+        message: expect.stringMatching(/Check .* It was the Pod "budgie-/),
+      };
       const tryAgain = async (stage: Stage): Promise<string> => {
-        await expect(held.answerOf(stage)).rejects.toMatchObject({
-          code: "RUNNER_UNAVAILABLE",
-          message: expect.stringMatching(/Check .* It was the Pod "budgie-/),
-        });
+        const answer = await held.answerOf(stage).catch((error: unknown) => error);
+        // A Pod whose start the cluster had not told of yet is connected to once more when it does.
+        if (typeof answer === "string") return answer;
+        expect(answer).toMatchObject(failure);
         await expect.poll(isReady, PATIENT).toBe("ok");
         return held.runTurn(stage);
       };
@@ -148,6 +152,9 @@ describe.skipIf(lack !== undefined)("a cluster that breaks", () => {
     ).exit;
     const running = await begin(own);
     const fresh = await hasty.openSession();
+    // A turn may run before kubelet has told so, and a silent kubelet never does.
+    const phase = () => cluster.kubectl("get", "pod", running.pod, "-o", "jsonpath={.status.phase}");
+    await expect.poll(phase, PATIENT).toBe("Running");
     cluster.server.signal("kubelet", "STOP");
     try {
       const [lost, late, full] = await Promise.all([

@@ -3,8 +3,9 @@ import type { RunnerCluster } from "../../../runner-kubernetes/test/runner-clust
 import { shareThroughCopies } from "../../../runner-kubernetes/test/share-through-copies.ts";
 import type { Target } from "../../src/lab/target.ts";
 
-// The lab's own sessions keep their Pods, while others make room on a node of two processors.
-const [LONG_MS, SHORT_MS] = [300_000, 5_000];
+// The lab's own sessions keep their Pods for some claims, while others make room on a node of two processors. An attack has two minutes, in which
+// another lab's Pod may wait for room.
+const [LONG_MS, SHORT_MS] = [45_000, 5_000];
 
 /** Creates the target of Pods on a cluster. Their agents work on copies of the lab's directories, which replace these after each turn. */
 export function createClusterTarget({ options }: RunnerCluster, listenBeside: Target["listenBeside"]): Target {
