@@ -70,6 +70,6 @@ describe("an agent in a sandbox", () => {
     expect(pending.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     expect(refused.status).toBe(503);
     expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining("too large together") } });
-    await vi.waitUntil(async () => (await post(6)).status === 200);
+    await vi.waitUntil(async () => (await post(6)).status === 200, 10_000);
   });
 });
