@@ -39,7 +39,6 @@ export async function measureCluster(rounds) {
   for (const image of images) execFileSync("docker", ["tag", image.replace(/:.*/, ":latest"), image]);
   const server = await startCluster(NAME, images);
   const stateDir = await mkdtemp(join(tmpdir(), "budgie-bench-"));
-  const owner = createOwner({ stateDir });
   const { kubeconfig, proxy } = await openClusterProxy(server.kubeconfig);
   const runners = [];
   try {
@@ -50,8 +49,10 @@ export async function measureCluster(rounds) {
     const limits = { cpus: 0.1, memoryBytes: 2 ** 28, diskBytes: 2 ** 27 };
     const where = { namespace: NAME, image: images[0], sidecarImage: images[1] };
     const open = async (access) => {
-      const runner = await createKubernetesRunner({ ...where, ...access, owner, stateDir, limits });
-      runners.push(runner);
+      const own = { stateDir: join(stateDir, String(runners.length)) };
+      const owner = createOwner(own);
+      const runner = await createKubernetesRunner({ ...where, ...access, ...own, owner, limits });
+      runners.push({ runner, owner });
       return runner;
     };
     const place = { directory: stateDir, runner: await open({ kubeconfig: server.kubeconfig, ahead: 1 }) };
@@ -60,9 +61,11 @@ export async function measureCluster(rounds) {
     const cuts = await measureCut({ directory: stateDir, runner: await open({ kubeconfig }) }, proxy, rounds);
     return { rows: [...turns.rows, ...cuts.rows], over: [...turns.over, ...cuts.over] };
   } finally {
-    for (const runner of runners) await runner.close();
+    for (const { owner, runner } of runners) {
+      await runner.close();
+      await owner.release();
+    }
     proxy.close();
-    await owner.release();
     await server[Symbol.asyncDispose]();
     await rm(stateDir, { recursive: true, force: true });
     execFileSync("docker", ["rmi", ...images]);
