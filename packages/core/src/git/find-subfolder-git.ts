@@ -55,8 +55,9 @@ async function findGit(options: SubfolderOptions): Promise<Found | string> {
   if (pointer === undefined) return 'whose ".git" is neither a folder nor a file that git writes';
   const own = resolve(options.around, pointer);
   const fault = await findGitFault(own, options.around, { ...options, mayWrite: false });
+  if (fault !== undefined) return `whose ".git" names ${JSON.stringify(own)}, ${fault}`;
   const folder = await findGitFolder(own, options.around);
-  if (fault !== undefined || folder === undefined) return `whose ".git" names ${JSON.stringify(own)}, ${fault}`;
+  if (folder === undefined) return 'whose ".git" changed meanwhile';
   return findUnsuited(folder.config) ?? { own, common: folder.common };
 }
 
