@@ -5,12 +5,13 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { CopyReport } from "@budgie/core/errors";
 import { describe, expect, it } from "vitest";
 import { createBudgieUser, TEST_IMAGE, toEngineVariables } from "../../helpers/start-budgie.ts";
+import { GIT_VARIABLES } from "./git-variables.ts";
 
 describe("budgie changes bundle", () => {
   it("brings an agent's commits home by a git in a container, and leaves the directory as it was", async () => {
     await using user = await createBudgieUser();
     const git = (...args: readonly string[]) =>
-      execFileSync("git", ["-C", user.workspace, ...args], { encoding: "utf8", env: GIT_ENV });
+      execFileSync("git", ["-C", user.workspace, ...args], { encoding: "utf8", env: GIT_VARIABLES });
     git("init", "-q", "-b", "main");
     git("commit", "-q", "--allow-empty", "-m", "the user's");
     const { ask, client, ended } = await user.start({ sandbox: true, args: ["--workspace", "copy"] });
@@ -46,17 +47,6 @@ describe("budgie changes bundle", () => {
     expect(existsSync(file)).toBe(false);
   });
 });
-
-const GIT_ENV = {
-  PATH: process.env["PATH"],
-  GIT_CONFIG_GLOBAL: "/dev/null",
-  ...Object.fromEntries(
-    ["AUTHOR", "COMMITTER"].flatMap((who) => [
-      [`GIT_${who}_NAME`, "u"],
-      [`GIT_${who}_EMAIL`, "u@b"],
-    ]),
-  ),
-};
 
 function toRemarks({ content }: CallToolResult): string {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");

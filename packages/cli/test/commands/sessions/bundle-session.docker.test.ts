@@ -10,6 +10,7 @@ import {
   type Budgie,
   type BudgieUser,
 } from "../../helpers/start-budgie.ts";
+import { GIT_VARIABLES } from "../changes/git-variables.ts";
 
 let user: BudgieUser;
 let budgie: Budgie;
@@ -42,7 +43,7 @@ function write(path: string, text: string): void {
 }
 
 function git(...args: readonly string[]): string {
-  return execFileSync("git", ["-C", shop, ...args], { encoding: "utf8", env: GIT_ENV });
+  return execFileSync("git", ["-C", shop, ...args], { encoding: "utf8", env: GIT_VARIABLES });
 }
 
 async function run(script: string, sessionId?: string): Promise<CallToolResult> {
@@ -146,17 +147,6 @@ function readGit() {
 
 // git gc writes them.
 const GC = new Set(["packed-refs", "gc.pid", "logs"]);
-
-const GIT_ENV = {
-  PATH: process.env["PATH"],
-  GIT_CONFIG_GLOBAL: "/dev/null",
-  ...Object.fromEntries(
-    ["AUTHOR", "COMMITTER"].flatMap((who) => [
-      [`GIT_${who}_NAME`, "u"],
-      [`GIT_${who}_EMAIL`, "u@b"],
-    ]),
-  ),
-};
 
 function toText({ content }: CallToolResult): string {
   return content.map((block) => (block.type === "text" ? block.text : "")).join("");
