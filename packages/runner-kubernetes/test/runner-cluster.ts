@@ -10,7 +10,7 @@ import { createKubernetesRunner, type KubernetesRunnerOptions } from "../src/ind
 export type RunnerCluster = AsyncDisposable & {
   readonly server: Cluster;
   readonly namespace: string;
-  /** What a runner needs to find it, and the limits of small Pods */
+  /** The place of the cluster for a runner, and the limits of small Pods */
   readonly options: Pick<KubernetesRunnerOptions, "image" | "kubeconfig" | "limits" | "namespace" | "sidecarImage">;
   /** A folder of the host for workspaces and state */
   readonly place: string;

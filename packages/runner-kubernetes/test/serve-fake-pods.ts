@@ -92,7 +92,7 @@ export async function serveFakePods({ answer, say, status = RUNNING }: FakePodsO
       return (response) => {
         watches.add(response);
         response.flushHeaders();
-        // What came since the list.
+        // Pods that came since the list.
         for (const [path, object] of objects) if (path.startsWith("pods/")) tell("ADDED", object);
       };
     }

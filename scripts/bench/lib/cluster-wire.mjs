@@ -40,7 +40,7 @@ export async function measureCuts({ proxy, start }, rounds) {
     await new Promise((resolve) => (hear = () => number >= next && resolve()));
     const [began, before] = [performance.now(), proxy.count()];
     proxy.cut();
-    // What was under way before the cut comes without a new connection.
+    // Output that was under way before the cut comes without a new connection.
     await new Promise((resolve) => (hear = () => proxy.count() > before && resolve()));
     times.push(performance.now() - began);
   }

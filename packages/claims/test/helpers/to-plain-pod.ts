@@ -11,7 +11,7 @@ export type PlainShape = {
   readonly env: Readonly<Record<string, string>>;
 };
 
-// What an agent's container has of its own.
+// The folders that an agent's container has of its own.
 const FOLDERS = ["/workspace", "/home", "/auth", "/tmp"];
 const SOCKETS = ["/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock"];
 

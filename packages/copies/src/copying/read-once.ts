@@ -136,7 +136,7 @@ async function* readStored(
   over: AbortSignal,
 ): AsyncGenerator<FilledEntry> {
   for (const { at, ...filled } of stored) {
-    // What it held counts for others since.
+    // Its contents in memory count for others since.
     over.throwIfAborted();
     const { entry } = filled;
     if (entry.kind !== "file") yield filled;

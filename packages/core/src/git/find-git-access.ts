@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { isWithin } from "../policy/is-within.ts";
-import type { GitAccess, GitAccessOptions } from "./git-access.ts";
+import { refused, type GitAccess, type GitAccessOptions } from "./git-access.ts";
 import { findGitFault } from "./find-git-fault.ts";
 import { findGitFolder, parsePointer } from "./find-git-folder.ts";
 import { findSubfolderGit } from "./find-subfolder-git.ts";
@@ -36,10 +36,6 @@ export async function findGitAccess(directory: string, options: GitAccessOptions
 
 // Linux has no longer paths.
 const LONGEST_POINTER = 4096 + "gitdir: \n".length;
-
-function refused(why: string): GitAccess {
-  return { notice: `git does not work in the sandbox: ${why}.` };
-}
 
 async function findAround(directory: string): Promise<string | undefined> {
   for (let folder = dirname(directory); ; folder = dirname(folder)) {

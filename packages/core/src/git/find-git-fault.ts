@@ -34,10 +34,15 @@ async function findShapeFault(own: string, folder: GitFolder): Promise<string | 
   const shared = (await readGitFile(join(own, "commondir"))).trimEnd();
   const needsNone = own === common && !(await hasAll(own, ["commondir"]));
   if (!needsNone && (shared === "" || resolve(own, shared) !== common)) return 'whose "commondir" names another folder';
-  if ((await readGitFile(join(common, "objects/info/alternates"))).trim() !== "") {
+  if (await hasAlternates(common)) {
     return "which takes objects from a folder that the sandbox does not get (objects/info/alternates)";
   }
   return undefined;
+}
+
+/** Returns true if a git folder takes objects from another repository. */
+export async function hasAlternates(common: string): Promise<boolean> {
+  return (await readGitFile(join(common, "objects/info/alternates"))).trim() !== "";
 }
 
 /** Returns the directory to which the rules for directories apply. A git folder of another name than `.git` is one itself. */

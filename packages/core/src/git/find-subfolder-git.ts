@@ -2,8 +2,8 @@ import { lstat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { findRefusal } from "../policy/workspace-rules.ts";
 import { parseGitConfig } from "../text/parse-git-config.ts";
-import type { GitAccess, GitAccessOptions } from "./git-access.ts";
-import { findGitFault } from "./find-git-fault.ts";
+import { refused, type GitAccess, type GitAccessOptions } from "./git-access.ts";
+import { findGitFault, hasAlternates } from "./find-git-fault.ts";
 import { findGitFolder, parsePointer, type GitFolder } from "./find-git-folder.ts";
 import { hasAll } from "./find-writable.ts";
 import { MOST_BYTES, readGitFile } from "./read-git-file.ts";
@@ -38,10 +38,6 @@ export async function findSubfolderGit(directory: string, options: SubfolderOpti
   };
 }
 
-function refused(why: string): GitAccess {
-  return { notice: `git does not work in the sandbox: ${why}.` };
-}
-
 type Found = { readonly own: string; readonly common: string };
 
 /** Finds the git folders of a repository, or the reason why there are none, as the rest of a sentence. */
@@ -65,8 +61,7 @@ async function findFolderFault(git: string): Promise<string | undefined> {
   if (!(await hasAll(git, ["HEAD", "config", "objects", "refs"])) || (await hasAll(git, ["commondir"]))) {
     return 'whose ".git" is none that git makes';
   }
-  const alternates = await readGitFile(join(git, "objects/info/alternates"));
-  return alternates.trim() === "" ? undefined : "which takes objects from another (objects/info/alternates)";
+  return (await hasAlternates(git)) ? "which takes objects from another (objects/info/alternates)" : undefined;
 }
 
 /** Finds a setting by which a repository keeps its objects or references in another form than most. */

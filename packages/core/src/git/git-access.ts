@@ -18,3 +18,8 @@ export type GitAccessOptions = {
   /** True if the user's settings give a subfolder of a repository a git of its own; default false */
   readonly hasSubfolderGit?: boolean | undefined;
 };
+
+/** Returns the access of a sandbox in which git does not work, with the reason as the rest of a sentence. */
+export function refused(why: string): GitAccess {
+  return { notice: `git does not work in the sandbox: ${why}.` };
+}

@@ -23,7 +23,7 @@ const FILLED = "end file fill";
 export const STAGES = {
   "asks for a Pod": is("POST"),
   "has a Pod of which it was not told": is("answer to POST"),
-  // What the runner says, and not what passes, ends this one.
+  // The runner's words end this one, and not what passes.
   "waits for its Pod": () => false,
   "opens the wire": is("exec"),
   "greets its Pod": is("open control hello"),
