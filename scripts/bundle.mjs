@@ -40,7 +40,7 @@ const PROGRAMS = {
   "copies/dist/diffs/diff-worker-main.js": "copies/dist/diffs/diff-worker-main.js",
   "sandbox/dist/login/copy-database-main.js": "sandbox/dist/login/copy-database-main.js",
   "egress/dist/proxy-main.js": "egress/dist/proxy-main.mjs",
-  "runner-kubernetes/dist/sidecar/pod-main.js": "pod-image/pod.js",
+  "runner-kubernetes/dist/sidecar/pod-main.js": "pod-image/pod.cjs",
 };
 // better-sqlite3 has native code.
 const EXTERNAL = ["better-sqlite3"];
@@ -119,7 +119,7 @@ async function bundleLate(folder) {
 async function bundlePrograms(folder) {
   const modules = [];
   for (const [from, to] of Object.entries(PROGRAMS)) {
-    const output = { file: join(folder, to), format: "esm", codeSplitting: false };
+    const output = { file: join(folder, to), format: to.endsWith(".cjs") ? "cjs" : "esm", codeSplitting: false };
     const input = { input: join(PACKAGES, from), external: EXTERNAL, resolve: { alias: ALIASES } };
     modules.push(...(await write(input, output)));
   }

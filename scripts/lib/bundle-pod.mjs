@@ -9,5 +9,5 @@ const [file] = process.argv.slice(2);
 const alias = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" };
 
 const build = await rolldown({ input: MAIN, platform: "node", resolve: { alias } });
-await build.write({ file, format: "esm", codeSplitting: false });
+await build.write({ file, format: "cjs", codeSplitting: false });
 await build.close();

@@ -2,6 +2,7 @@
  * hold [SOCKET]: process 1 of an agent's container. It connects to SOCKET (/budgie/hold.sock), and starts one process
  * after another as the sidecar orders, with the messages of docs/adr/0040. After each, it kills what is left.
  * hold bridge SOCKET [SECONDS]: carries bytes between its stdin and stdout and a unix socket, as bridge.c says.
+ * hold prepare FROM TO FOLDER...: makes what the container needs before it is made, as prepare.c says.
  * hold probe [wait:MS] WORD...: tells what the network and the jail let it reach, as probe.c says.
  * hold scan ADDRESS FIRST LAST: tells the ports of a machine to which it can connect, as scan.c says.
  * hold terminal COLUMNS ROWS PROGRAM...: runs a program on a terminal, as terminal.c says.
@@ -44,6 +45,7 @@ enum { CONNECT_SECONDS = 60, GRACE_SECONDS = 2, CLEAN_SECONDS = 10, PAUSE_MS = 5
 #include "text.c"
 #include "child.c"
 #include "bridge.c"
+#include "prepare.c"
 #include "probe.c"
 #include "scan.c"
 #include "terminal.c"
@@ -332,12 +334,13 @@ __attribute__((noreturn, used)) void begin(long *stack) {
   const char *const *arguments = (const char *const *)(stack + 1);
   container_environment = arguments + count + 1;
   if ((count == 3 || count == 4) && is_same(arguments[1], "bridge")) bridge(arguments[2], count == 4 ? arguments[3] : "0");
+  if (count > 3 && is_same(arguments[1], "prepare")) prepare(arguments[2], arguments[3], arguments + 4);
   if (count > 2 && is_same(arguments[1], "probe")) probe(count - 2, arguments + 2);
   if (count == 5 && is_same(arguments[1], "scan")) scan(arguments + 2);
   if (count > 4 && is_same(arguments[1], "terminal")) terminal(arguments[2], arguments[3], arguments + 4);
   if (count > 2)
-    die("usage: hold [SOCKET] | bridge SOCKET [SECONDS] | probe [wait:MS] WORD... | scan ADDRESS FIRST LAST | "
-        "terminal COLUMNS ROWS PROGRAM...\n");
+    die("usage: hold [SOCKET] | bridge SOCKET [SECONDS] | prepare FROM TO FOLDER... | probe [wait:MS] WORD... | "
+        "scan ADDRESS FIRST LAST | terminal COLUMNS ROWS PROGRAM...\n");
   /* Elsewhere it would kill processes of others. */
   if (CALL3(getpid, 0, 0, 0) != 1) die("hold: it must be process 1 of a container\n");
   const char *path = count > 1 ? arguments[1] : "/budgie/hold.sock";

@@ -5,7 +5,6 @@ import type { PodLimits, PodShape } from "./pod-shape.ts";
 
 const MIB = 1024 * 1024;
 const PROGRAMS_BYTES = 8 * MIB;
-const PRIVATE_BYTES = MIB;
 /** The size of `/dev/shm`, as an engine gives it. */
 const SHM_BYTES = 64 * MIB;
 /** The size of what a login has in `/auth`. */
@@ -25,7 +24,6 @@ export function listVolumes({ copyBytes, homeBytes, tmpBytes }: PodLimits) {
     { name: "home", emptyDir: { sizeLimit: String(addReserve(homeBytes)) } },
     { name: "work", emptyDir: { sizeLimit: String(addReserve(copyBytes)) } },
     { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: String(tmpBytes + SHM_BYTES + AUTH_BYTES) } },
-    { name: "private", emptyDir: { medium: "Memory", sizeLimit: String(PRIVATE_BYTES) } },
   ];
 }
 
@@ -36,7 +34,6 @@ export function listSidecarMounts() {
     { name: "home", mountPath: POD.home },
     { name: "work", mountPath: POD.work },
     { name: "scratch", mountPath: POD.scratch },
-    { name: "private", mountPath: POD.private },
   ];
 }
 

@@ -12,8 +12,11 @@ const SIDECAR_LIMITS = { cpu: "1", ...SIDECAR };
 const OWN_DISK_BYTES = 64 * MIB;
 const GRACE_SECONDS = 5;
 
-/** The command of the agent's container, in any image with `/bin/sh`. Some images have a `sleep` for whole seconds only. */
-const WAIT = `until [ -x ${POD.programs}/hold ]; do sleep 0.02 || sleep 1; done; exec ${POD.programs}/hold`;
+/**
+ * The hook of the sidecar that makes what the agent's container needs. Kubelet makes that container after it; it would make the folders itself, of
+ * root, and git would trust no copy in them.
+ */
+const PREPARE = [`${POD.image}/hold`, "prepare", POD.image, POD.programs, ...AGENT_FOLDERS];
 
 const LOCKED = {
   allowPrivilegeEscalation: false,
@@ -61,14 +64,13 @@ export function toSandboxPod(shape: PodShape) {
           securityContext: LOCKED,
           resources: { requests: SIDECAR_REQUESTS, limits: SIDECAR_LIMITS },
           volumeMounts: listSidecarMounts(),
-          // Kubelet starts the agent's container after that. It would make the folders itself, of root, and git would trust no copy in them.
-          lifecycle: { postStart: { exec: { command: ["mkdir", "-p", ...AGENT_FOLDERS] } } },
+          lifecycle: { postStart: { exec: { command: PREPARE } } },
         },
         {
           name: POD.agent,
           image: images.agent,
           ...pull,
-          command: ["/bin/sh", "-c", WAIT],
+          command: [`${POD.programs}/hold`],
           workingDir: SANDBOX.home,
           // In place of a file of the node that everybody may write, outside all limits.
           terminationMessagePath: "/budgie-end",

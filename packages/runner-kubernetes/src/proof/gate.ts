@@ -68,10 +68,10 @@ const FIRST_ABI_OF_PORTS = 4;
 const SCAN_MS = 10 * 60_000;
 const ALL_PORTS = [1, 65_535] as const;
 /**
- * The time for which attempts of the agent's container wait for an answer. Those of the sidecar's have waited for half a second by then, also
+ * The time for which attempts of the agent's container wait for an answer. Those of the sidecar have waited three times as long by then, also
  * for one from far away.
  */
-const WAIT = "wait:200";
+const WAIT = "wait:100";
 const LIMITS = { pids: 512, diskBytes: Number.MAX_SAFE_INTEGER };
 
 /** Creates the gate of a runner's Pods. */

@@ -7,7 +7,6 @@ import { HOLD_SOCKET, POD, TRUST, WIRE_SOCKET } from "../requests/pod-paths.ts";
 export type PodRoots = {
   /** The folder of the image with `hold`, its profile and the copier */
   readonly image: string;
-  readonly programs: string;
   readonly holdSocket: string;
   /** The user's certificates, by their form */
   readonly trust: Readonly<Record<keyof typeof TRUST, string>>;
@@ -32,8 +31,7 @@ export type PodRoots = {
 export function toRoots(root: string): PodRoots {
   const at = (path: string): string => join(root, path);
   return {
-    image: at("/opt/budgie"),
-    programs: at(POD.programs),
+    image: at(POD.image),
     holdSocket: at(HOLD_SOCKET),
     trust: { pem: at(TRUST.pem), java: at(TRUST.java) },
     home: at(SANDBOX.home),

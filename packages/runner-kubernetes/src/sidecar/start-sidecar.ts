@@ -1,6 +1,5 @@
-import { copyFile, chmod, rename, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createServer, type AddressInfo, type ListenOptions, type Server } from "node:net";
-import { join } from "node:path";
 import { BudgieError } from "@budgie/core";
 import { orAborted } from "@budgie/core/bounds";
 import { createHoldLink, unusableError, type HoldLink } from "../hold/hold-link.ts";
@@ -35,7 +34,7 @@ export type SidecarOptions = {
 // The agent's image may have to be fetched first.
 const HOLD_LIMIT_MS = 60_000;
 
-/** Starts the sidecar. The shell of the agent's container goes on once `hold` is in its place, so that comes last. */
+/** Starts the sidecar. `hold` connects once it listens. */
 export async function startSidecar({ egressPort, roots, ...options }: SidecarOptions): Promise<Sidecar> {
   await makeFolders(roots);
   let finish: () => void = () => undefined;
@@ -82,7 +81,6 @@ export async function startSidecar({ egressPort, roots, ...options }: SidecarOpt
   await listen(holdServer, { path: roots.holdSocket });
   await listen(bridges.server, { path: roots.wireSocket });
   await listen(egress.server, { host: "127.0.0.1", port: egressPort });
-  for (const name of ["profile.bpf", "hold"]) await publish(name, roots);
   return { egressPort: (egress.server.address() as AddressInfo).port, stop, ended };
 }
 
@@ -102,14 +100,6 @@ function listen(server: Server, where: ListenOptions): Promise<void> {
     server.once("error", reject);
     server.listen(where, resolve);
   });
-}
-
-/** Copies a file for the agent's container, in which it appears whole. */
-async function publish(name: string, { image, programs }: PodRoots): Promise<void> {
-  const beside = join(programs, `.${name}`);
-  await copyFile(join(image, name), beside);
-  await chmod(beside, 0o555);
-  await rename(beside, join(programs, name));
 }
 
 function absentError(): BudgieError {

@@ -23,7 +23,10 @@ export async function watchHome(
 ): Promise<void> {
   await using folder = await openHome(home);
   const before = await readUsed(folder);
-  while (!signal.aborted) {
+  // Most processes are over before a first measurement.
+  for (let restMs = TICK_MS; ;) {
+    await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
+    if (signal.aborted) return;
     const began = performance.now();
     const { bytes, isPartial } = await measureFolder(
       { folder },
@@ -33,8 +36,7 @@ export async function watchHome(
     // An agent that closes folders has the growth of the whole disk counted as its own.
     const uncounted = isPartial ? Math.max(0, (await readUsed(folder)) - before) : 0;
     if (bytes + uncounted > most) return onReached();
-    const restMs = Math.max(TICK_MS, REST * (performance.now() - began));
-    await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
+    restMs = Math.max(TICK_MS, REST * (performance.now() - began));
   }
 }
 

@@ -5,7 +5,7 @@ import type { ClusterOptions } from "../api/index.ts";
 import type { Wall } from "../proof/index.ts";
 
 export type KubernetesRunnerOptions = Pick<ClusterOptions, "context" | "kubeconfig" | "namespace"> & {
-  /** The agents' image, which the nodes can fetch: any with a `/bin/sh`, and with the agents' programs on its PATH */
+  /** The agents' image, which the nodes can fetch: any with the agents' programs on its PATH */
   readonly image: string;
   /** Budgie's own image, of `docker/kubernetes` */
   readonly sidecarImage: string;

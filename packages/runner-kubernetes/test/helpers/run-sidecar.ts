@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -54,9 +54,8 @@ const COPIER = fileURLToPath(new URL(`../../../runner-docker/forwarder/linux-${A
 export async function runSidecar(): Promise<RunningSidecar> {
   const root = mkdtempSync(join(tmpdir(), "budgie-sidecar-"));
   const roots = toRoots(root);
-  for (const folder of [roots.image, roots.programs, roots.home, dirname(roots.wireSocket)])
+  for (const folder of [roots.image, dirname(roots.holdSocket), roots.home, dirname(roots.wireSocket)])
     mkdirSync(folder, { recursive: true });
-  for (const name of ["hold", "profile.bpf"]) writeFileSync(join(roots.image, name), name);
   copyFileSync(COPIER, join(roots.image, "forwarder"));
   const clock = createFakeClock();
   const sidecar = await startSidecar({ roots, egressPort: 0, clock });

@@ -17,10 +17,13 @@ describe.skipIf(HOLD_LACK !== undefined)(`the end of hold (${HOLD_LACK ?? "as pr
     chmodSync(folder, 0o777);
     try {
       await using place = await createHoldPlace();
-      const patient = `trap 'echo ended > ${folder}/end; exit' TERM; while true; do sleep 0.1; done`;
+      const patient = `trap 'echo ended > ${folder}/end; exit' TERM; echo ready; while true; do sleep 0.1; done`;
       const stubborn = `trap '' TERM; echo ready; while true; do sleep 0.1; done`;
       place.start({ argv: ["sh", "-c", `(${patient}) & (${stubborn}) & wait`] });
-      while ((await place.next()).kind !== "O");
+      for (let said = ""; said !== "ready\nready\n";) {
+        const { kind, payload } = await place.next();
+        if (kind === "O") said += payload.toString();
+      }
 
       process.kill(findHold(place), SIGTERM);
 

@@ -42,17 +42,18 @@ describe("the Pod of a session", () => {
               { name: "home", mountPath: "/home" },
               { name: "work", mountPath: "/work" },
               { name: "scratch", mountPath: "/scratch" },
-              { name: "private", mountPath: "/private" },
             ],
             lifecycle: {
-              postStart: { exec: { command: ["mkdir", "-p", ...FOLDERS] } },
+              postStart: {
+                exec: { command: ["/opt/budgie/hold", "prepare", "/opt/budgie", "/budgie", ...FOLDERS] },
+              },
             },
           },
           {
             name: "agent",
             image: "budgie-demo:latest",
             imagePullPolicy: "Never",
-            command: ["/bin/sh", "-c", "until [ -x /budgie/hold ]; do sleep 0.02 || sleep 1; done; exec /budgie/hold"],
+            command: ["/budgie/hold"],
             workingDir: "/home/agent",
             terminationMessagePath: "/budgie-end",
             securityContext: LOCKED,
@@ -72,7 +73,6 @@ describe("the Pod of a session", () => {
           { name: "home", emptyDir: { sizeLimit: "157286400" } },
           { name: "work", emptyDir: { sizeLimit: "314572800" } },
           { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: "150994944" } },
-          { name: "private", emptyDir: { medium: "Memory", sizeLimit: "1048576" } },
         ],
       },
     });

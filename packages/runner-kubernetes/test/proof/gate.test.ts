@@ -63,7 +63,7 @@ describe("the gate", () => {
     expect(first?.argv).toEqual([
       "/budgie/hold",
       "probe",
-      "wait:200",
+      "wait:100",
       OWN,
       "tcp:10.1.0.2:10250",
       "tcp:10.1.0.2:6443",

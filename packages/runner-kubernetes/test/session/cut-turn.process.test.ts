@@ -140,7 +140,10 @@ async function playAgent(hold: FakeHold, { roots, sidecar }: RunningSidecar) {
 
 /** Answers a connection of the agent. */
 async function answer({ end, input, output }: WireStream, connections: string[]): Promise<void> {
-  connections.push(await text(input));
+  const said = await text(input).catch(() => "");
+  // Another test scans all ports of this machine.
+  if (said === "") return end();
+  connections.push(said);
   output.write("200 OK");
   end();
 }

@@ -69,7 +69,7 @@ const OTHERS: readonly Attempt[] = [
     'socket($s, 1, 1, 0) && connect($s, pack_sockaddr_un("/budgie/hold.sock"))',
     [ENOENT, ECONNREFUSED],
   ],
-  ["the sidecar's socket", 'socket($s, 1, 1, 0) && connect($s, pack_sockaddr_un("/private/wire"))', [ENOENT]],
+  ["the sidecar's socket", 'socket($s, 1, 1, 0) && connect($s, pack_sockaddr_un("/scratch/wire"))', [ENOENT]],
   ["the program of hold", write("/budgie/hold"), FORBIDDEN],
   ["a file beside it", write("/budgie/new"), FORBIDDEN],
   ["the removal of its profile", 'unlink("/budgie/profile.bpf")', FORBIDDEN],

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buffer, text } from "node:stream/consumers";
 import { expect, it } from "vitest";
@@ -10,12 +10,10 @@ async function begin(running: RunningSidecar) {
   return { hold, budgie: await running.connectBudgie() };
 }
 
-it("the agent's container finds hold and its profile, and budgie hears what it says of the machine", async () => {
+it("budgie hears what hold says of the machine", async () => {
   await using running = await runSidecar();
   const { budgie } = await begin(running);
 
-  expect(readFileSync(join(running.roots.programs, "hold"), "utf8")).toBe("hold");
-  expect(readdirSync(running.roots.programs).toSorted()).toEqual(["hold", "profile.bpf"]);
   expect((await budgie.ask({ purpose: "control", ask: "kernel" })).last).toEqual({
     ok: true,
     landlock: 5,

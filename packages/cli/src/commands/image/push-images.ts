@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -99,7 +99,6 @@ async function inContext(build: (folder: string) => Promise<ToolEnd>): Promise<T
   const folder = await mkdtemp(join(tmpdir(), "budgie-pod-image-"));
   try {
     await mkdir(join(folder, "budgie"));
-    await writeFile(join(folder, "budgie/package.json"), '{ "type": "module" }\n');
     for (const [from, to] of listFiles(architecture)) await copyFile(join(BUNDLE, from), join(folder, to));
     // The image's user is another one, whatever this user's umask is.
     await chmod(join(folder, "budgie"), 0o755);
@@ -113,7 +112,7 @@ async function inContext(build: (folder: string) => Promise<ToolEnd>): Promise<T
 function listFiles(architecture: string): readonly (readonly [from: string, to: string])[] {
   return [
     ["pod-image/Dockerfile", "Dockerfile"],
-    ["pod-image/pod.js", "budgie/pod.js"],
+    ["pod-image/pod.cjs", "budgie/pod.cjs"],
     [`pod-image/hold/linux-${architecture}`, "budgie/hold"],
     [`pod-image/hold/profile-${architecture}.bpf`, "budgie/profile.bpf"],
     [`runner-docker/forwarder/linux-${architecture}`, "budgie/forwarder"],

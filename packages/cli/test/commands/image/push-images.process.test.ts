@@ -36,7 +36,7 @@ describe("budgie image push", () => {
     expect(user.read(join(user.home, "context"))).toBe(
       [
         "644 ./Dockerfile",
-        ...["forwarder", "hold", "package.json", "pod.js", "profile.bpf"].map((name) => `755 ./budgie/${name}`),
+        ...["forwarder", "hold", "pod.cjs", "profile.bpf"].map((name) => `755 ./budgie/${name}`),
         "",
       ].join("\n"),
     );
