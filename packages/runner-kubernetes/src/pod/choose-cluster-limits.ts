@@ -1,6 +1,6 @@
 import { chooseDefaultLimits, type Limits } from "@budgie/core/policy";
 
-/** An agent that works has two processors, as a small node has to spare. */
+/** An agent that builds or tests may use two processors. */
 const CPUS = 2;
 
 /** Returns the limits of turns on a cluster: those that the user set, and defaults. */

@@ -11,6 +11,8 @@ const SIDECAR_LIMITS = { cpu: "1", ...SIDECAR };
 // Logs of kubelet count as well.
 const OWN_DISK_BYTES = 64 * MIB;
 const GRACE_SECONDS = 5;
+// An agent waits for its model most of the time, and a node of two processors has less to give.
+const RESERVED_CPUS = 0.5;
 
 /**
  * The hook of the sidecar that makes what the agent's container needs. Kubelet makes that container after it; it would make the folders itself, of
@@ -29,7 +31,6 @@ export function toSandboxPod(shape: PodShape) {
   const { images, labels, limits, mostSeconds, name, owner, runtimeClass, user } = shape;
   const pull = shape.pullPolicy === undefined ? {} : { imagePullPolicy: shape.pullPolicy };
   const agent = {
-    cpu: `${Math.ceil(limits.cpus * 1000)}m`,
     memory: String(limits.memoryBytes),
     "ephemeral-storage": String(countDiskBytes(limits) + OWN_DISK_BYTES),
   };
@@ -75,11 +76,18 @@ export function toSandboxPod(shape: PodShape) {
           // In place of a file of the node that everybody may write, outside all limits.
           terminationMessagePath: "/budgie-end",
           securityContext: LOCKED,
-          resources: { requests: agent, limits: agent },
+          resources: {
+            requests: { cpu: toCpu(Math.min(limits.cpus, RESERVED_CPUS)), ...agent },
+            limits: { cpu: toCpu(limits.cpus), ...agent },
+          },
           volumeMounts: listAgentMounts(shape),
         },
       ] as const,
       volumes: listVolumes(limits),
     },
   };
+}
+
+function toCpu(cpus: number): string {
+  return `${Math.ceil(cpus * 1000)}m`;
 }

@@ -78,6 +78,12 @@ describe("the Pod of a session", () => {
     });
   });
 
+  it("needs half a processor free on a node, and may use more", () => {
+    const [, agent] = toSandboxPod({ ...SHAPE, limits: { ...SHAPE.limits, cpus: 2 } }).spec.containers;
+
+    expect([agent.resources.requests.cpu, agent.resources.limits.cpu]).toEqual(["500m", "2000m"]);
+  });
+
   it("shows the host's files at the path of the user's home, read-only, unless that is needed for something else", () => {
     const [, agent] = toSandboxPod({ ...SHAPE, shownPath: findShownPath("/home/me", "/workspace") }).spec.containers;
 

@@ -29,7 +29,7 @@ describe.skipIf(lack !== undefined)(`a session's Pod${lack === undefined ? "" : 
   it("waits for a quota and for a node with room, says so, and gives up after its limit", async () => {
     const said: string[] = [];
     const wait = { limitMs: 5_000, onWait: (why: string) => void said.push(why) };
-    const shape = { ...SHAPE, limits: { ...SHAPE.limits, cpus: 1_000 } };
+    const shape = { ...SHAPE, limits: { ...SHAPE.limits, memoryBytes: 2 ** 50 } };
 
     await expect(pods.open({ shape, wait })).rejects.toMatchObject({ code: "QUEUE_FULL" });
     await pods.server.kubectl(["-n", "pods", "create", "quota", "none", "--hard=pods=0"]);
@@ -39,7 +39,7 @@ describe.skipIf(lack !== undefined)(`a session's Pod${lack === undefined ? "" : 
     });
     await pods.server.kubectl(["-n", "pods", "delete", "quota", "none"]);
 
-    expect(said).toContainEqual(expect.stringContaining("Insufficient cpu"));
+    expect(said).toContainEqual(expect.stringContaining("Insufficient memory"));
     expect(said).toContainEqual(expect.stringContaining("exceeded quota"));
     expect(await pods.cluster.list("pods", pods.selector)).toEqual([]);
   }, 100_000);
