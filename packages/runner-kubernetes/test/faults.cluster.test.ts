@@ -101,7 +101,7 @@ describe.skipIf(lack !== undefined)("a cluster that breaks", () => {
   it("says that the agent crashed if budgie's own container is killed, and has no process of it", async () => {
     await using own = await cluster.createRunner();
     const { exit, pod, session } = await begin(own);
-    kill(/ \/opt\/budgie\/pod\.js /);
+    kill(/ \/opt\/budgie\/pod\.cjs /);
 
     expect(await exit).toMatchObject({
       code: "AGENT_CRASHED",

@@ -14,6 +14,8 @@ export type SoakTurn = {
   readonly end: string;
   /** True if the session's Pod may have been deleted since its last answer */
   readonly isLoose: boolean;
+  /** The message of its error, or what it said before another end */
+  readonly why?: string;
 };
 
 type SoakKind = (typeof KINDS)[number];
@@ -40,6 +42,7 @@ export type SoakUserOptions = {
 
 const KINDS = ["plain", "plain", "big", "big", "cancelled", "cancelled", "cut", "cut", "deleted", "moved"] as const;
 const TURN_MS = 60_000;
+const MOST_WHY = 300;
 // Each turn leaves a line in the home, so that one that ran twice, or was forgotten, shows in all later answers.
 const SCRIPT =
   'read -r token; echo "$token" >> ~/turns; cat ~/turns; echo --; seq "$1"; sleep "$2"; seq "$1"; echo "$token"';
@@ -66,7 +69,7 @@ export async function runSoakUser(options: SoakUserOptions): Promise<readonly So
     const argv = ["sh", "-c", SCRIPT, "sh", `${lines}`, `${pauseMs / 1_000}`] as const;
     const { end, said } = await askAgent(session, { argv, directory, input: `${token}\n`, signal: stopping.signal });
     await fault;
-    if (end !== "answered") return { kind, end, isLoose, isWrong: false };
+    if (end !== "answered") return { kind, end, isLoose, isWrong: false, why: said.slice(-MOST_WHY) };
     const isWrong = !isOwnAnswer(said, { token, lines, answered });
     answered.push(token);
     return { kind, end, isLoose, isWrong };
