@@ -109,5 +109,7 @@ describe.skipIf(lack !== undefined)("many turns on a cluster", () => {
 function isExplained({ end, isLoose, kind }: SoakTurn): boolean {
   if (end === "answered") return true;
   if (kind === "cancelled" && end === "CANCELLED") return true;
+  // A Pod that is deleted while its walls are proven was no session's yet.
+  if (kind === "deleted" && end === "RUNNER_UNAVAILABLE") return true;
   return isLoose && ["AGENT_CRASHED", "SESSION_UNUSABLE"].includes(end);
 }
