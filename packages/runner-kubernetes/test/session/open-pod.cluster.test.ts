@@ -33,6 +33,7 @@ describe.skipIf(lack !== undefined)(`a session's Pod${lack === undefined ? "" : 
 
     await expect(pods.open({ shape, wait })).rejects.toMatchObject({ code: "QUEUE_FULL" });
     await pods.server.kubectl(["-n", "pods", "create", "quota", "none", "--hard=pods=0"]);
+    await pods.server.kubectl(["-n", "pods", "wait", "--for=jsonpath={.status.hard.pods}=0", "quota/none"]);
     await expect(pods.open({ wait })).rejects.toMatchObject({
       code: "QUEUE_FULL",
       message: expect.stringContaining("exceeded quota"),
