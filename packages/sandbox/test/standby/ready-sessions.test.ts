@@ -5,14 +5,15 @@ import { createReadySessions, type ReadySessions } from "../../src/standby/ready
 type Session = { readonly id: number; readonly warmUp: () => Promise<void>; readonly remove: () => Promise<void> };
 
 const MOST = 4;
-let opened: { sessions: ReadySessions<Session>; made: number; atOnce: number; left: number } | undefined;
+type Opened = { sessions: ReadySessions<Session>; made: number; atOnce: number; left: number };
+let opened: Opened | undefined;
 afterEach(() => opened?.sessions.close());
 
 /** Creates a table on a runner that is always quiet. */
-function create({ warmUp = async () => undefined }: { readonly warmUp?: (id: number) => Promise<void> } = {}) {
+function create({ warmUp = async () => undefined }: { readonly warmUp?: (id: number) => Promise<void> } = {}): Opened {
   let making = 0;
   const starts = { activeCount: 0, pendingCount: 0 };
-  const sessions = createReadySessions<Session>(
+  const sessions: ReadySessions<Session> = createReadySessions<Session>(
     { idleMs: 60_000, isMemoryShort: () => false, most: MOST, starts, untilQuiet: async () => undefined },
     async () => {
       const id = ++place.made;
@@ -21,7 +22,7 @@ function create({ warmUp = async () => undefined }: { readonly warmUp?: (id: num
       return { id, warmUp: () => warmUp(id).finally(() => making--), remove: async () => void place.left-- };
     },
   );
-  const place = { sessions, made: 0, atOnce: 0, left: 0 };
+  const place: Opened = { sessions, made: 0, atOnce: 0, left: 0 };
   return (opened = place);
 }
 
