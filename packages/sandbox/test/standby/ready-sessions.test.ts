@@ -51,13 +51,13 @@ it("has as many ready as were taken at once, made one after another, up to the m
   sessions.prepare();
   await expect.poll(sessions.count).toBe(1);
 
-  const taken = await Promise.all(Array.from({ length: MOST + 1 }, sessions.take));
+  const taken = await Promise.all(Array.from({ length: MOST + 1 }, async () => sessions.take()));
   sessions.renew();
 
   expect(taken.map((one) => one?.session.id)).toEqual([1, undefined, undefined, undefined, undefined]);
   await expect.poll(sessions.count).toBe(MOST);
   expect(place.atOnce).toBe(1);
-  const next = await Promise.all(Array.from({ length: MOST }, sessions.take));
+  const next = await Promise.all(Array.from({ length: MOST }, async () => sessions.take()));
   expect(new Set(next.map((one) => one?.session.id)).size).toBe(MOST);
 });
 
