@@ -25,7 +25,7 @@ export type SelectedEntry = {
   readonly folder: FolderPath;
   readonly name: Buffer;
   readonly mtimeMs: number;
-  /** What lstat said of a file, which changes whenever the file does; left out for a content in its place */
+  /** The facts by lstat of a file, which change whenever the file does; left out for a content in its place */
   readonly seen?: { readonly inode: number; readonly changedMs: number } | undefined;
   /** Content in place of the file's own */
   readonly content?: Buffer | undefined;

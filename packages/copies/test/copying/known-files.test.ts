@@ -69,7 +69,7 @@ it("A known file is read only for a copy that is filled with it, which fails if 
     });
   const fill = async ({ entries }: Awaited<ReturnType<typeof readAs>>) => {
     const contents: string[] = [];
-    for await (const { content } of entries()) contents.push(String(content));
+    for await (const { content } of entries()) contents.push(Buffer.isBuffer(content) ? content.toString() : "");
     return contents;
   };
 

@@ -140,7 +140,13 @@ export function toIsolation({ cpus, memoryBytes, pids }: EngineLimits, seccomp: 
 export const WITHOUT_NETWORK = { NetworkDisabled: true };
 
 // With StdinOnce, a container's stdin ends with budgie's connection, which is its lease.
-const SPOKEN_TO = { OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true };
+export const SPOKEN_TO = {
+  OpenStdin: true,
+  StdinOnce: true,
+  AttachStdin: true,
+  AttachStdout: true,
+  AttachStderr: true,
+};
 
 export type ForwarderContainer = {
   /** The session image's id */
@@ -179,43 +185,6 @@ export function toSessionContainer(container: ForwarderContainer): ContainerCrea
 
 // The forwarder's buffers take at most 32 MiB. The engine's helper counts as a process during the start.
 const SESSION_CONTAINER_LIMITS: EngineLimits = { memoryBytes: 64 * 1024 ** 2, cpus: 1, pids: 32 };
-
-export type ProxyContainer = {
-  readonly imageId: string;
-  readonly user: SandboxUser;
-  /** Such as `node` and the program's file */
-  readonly command: readonly [string, ...string[]];
-  readonly mounts: readonly ContainerMount[];
-  /** As of a turn's container */
-  readonly seccomp: string | undefined;
-  readonly labels: Readonly<Record<string, string>>;
-};
-
-/** Returns the options of the egress proxy's container, for engines that cannot mount a socket of budgie's process. */
-export function toProxyContainer(proxy: ProxyContainer): ContainerCreateOptions {
-  const { command, imageId, labels, mounts, seccomp, user } = proxy;
-  return {
-    Image: imageId,
-    Entrypoint: [...command],
-    Cmd: [],
-    // The image must not change how node runs.
-    Env: ["HOME=/", "NODE_OPTIONS="],
-    // The same user as the session containers', which may use the proxy sockets.
-    User: `${user.uid}:${user.gid}`,
-    WorkingDir: "/",
-    Labels: { ...labels },
-    Healthcheck: { Test: ["NONE"] },
-    ...SPOKEN_TO,
-    HostConfig: {
-      ...toIsolation(PROXY_LIMITS, seccomp),
-      Init: true,
-      NetworkMode: "bridge",
-      Mounts: mounts.map(toMount),
-    },
-  };
-}
-
-const PROXY_LIMITS: EngineLimits = { memoryBytes: 512 * 1024 ** 2, cpus: 1, pids: 64 };
 
 export type PrintingContainer = Pick<SandboxContainer, "imageId" | "labels" | "runtime" | "seccomp" | "user"> & {
   readonly command: readonly [string, ...string[]];

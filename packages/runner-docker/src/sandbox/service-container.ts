@@ -1,5 +1,11 @@
 import type { ContainerCreateOptions } from "dockerode";
-import { toIsolation, ULIMITS, WITHOUT_NETWORK, type EngineLimits, type SandboxContainer } from "./container-options.ts";
+import {
+  toIsolation,
+  ULIMITS,
+  WITHOUT_NETWORK,
+  type EngineLimits,
+  type SandboxContainer,
+} from "./container-options.ts";
 import { toMount } from "./to-mount.ts";
 
 export type ServiceContainer = Pick<

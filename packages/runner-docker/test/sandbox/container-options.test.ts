@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { INIT_SCRIPT } from "@budgie/sandbox/init";
-import {
-  toSessionContainer,
-  toProxyContainer,
-  toSandboxContainer,
-  type SandboxContainer,
-} from "../../src/sandbox/container-options.ts";
+import { toSessionContainer, toSandboxContainer, type SandboxContainer } from "../../src/sandbox/container-options.ts";
+import { toProxyContainer } from "../../src/sandbox/proxy-container.ts";
 
 const turn: SandboxContainer = {
   imageId: "sha256:abc",
