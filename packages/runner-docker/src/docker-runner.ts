@@ -70,7 +70,7 @@ export type DockerRunnerOptions = {
   /** Time after its last use during which another runner can resume a session; without it, sessions end with this runner */
   readonly keepSessionsMs?: number | undefined;
   /**
-   * Number of standbys, at most 8. From 1 on, sandboxes are launched for next turns, and one session is kept ready too. By default nothing
+   * Number of standbys, at most 8. From 1 on, sandboxes are launched for next turns, and sessions are kept ready too: one, or as many as began at once before. By default nothing
    * is made before its call, and at most 8 processes stand by
    */
   readonly ahead?: number | undefined;
@@ -120,9 +120,9 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
     open(createSessionId(), "ahead"),
   );
   const runnerAhead: RunnerAhead = {
-    prepare: standbys.prepareSession,
+    prepare: standbys.sessions.prepare,
     take: () =>
-      standbys.nextSession.take()?.then((ready) => {
+      standbys.sessions.take()?.then((ready) => {
         if (ready !== undefined) sessions.set(ready.session.id, Promise.resolve(ready.session));
         return ready?.session.id;
       }),
@@ -149,7 +149,7 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
     return {
       ...session,
       // Before a turn has started, another session would slow that turn down.
-      start: (...turn) => session.start(...turn).finally(standbys.renewSession),
+      start: (...turn) => session.start(...turn).finally(standbys.sessions.renew),
       remove: () => session.remove().then(forget),
       suspend: (signal) => session.suspend(signal).then(forget),
     };
@@ -183,7 +183,7 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
       const results = await Promise.allSettled([
         ...endings,
         printer.close(),
-        standbys.nextSession.close(),
+        standbys.sessions.close(),
         engine.pendingRemovals.close(),
       ]);
       // Even if the rest failed, since a login may be in there.

@@ -131,8 +131,18 @@ function createHeldBases() {
   };
 }
 
+const PIECE = 64 * 1024;
+
+/** Yields the lines of values, many at once, since each piece is written by a call of its own. */
 function* toLines(values: readonly unknown[]): Generator<string> {
-  for (const value of values) yield `${JSON.stringify(value)}\n`;
+  let lines = "";
+  for (const value of values) {
+    lines += `${JSON.stringify(value)}\n`;
+    if (lines.length < PIECE) continue;
+    yield lines;
+    lines = "";
+  }
+  yield lines;
 }
 
 // An entry has few values; the facts name some paths for each reason.

@@ -10,6 +10,7 @@ import type { ChangeSets } from "../sets/change-sets.ts";
 import { openBaseFiles, type Base, type BaseFiles } from "./base-files.ts";
 import { createCopyProgress, type CopyProgress } from "./copy-progress.ts";
 import { readOnce } from "./read-once.ts";
+import { createKnownFiles } from "./known-files.ts";
 import { createReferences, watchFound } from "./references.ts";
 import type { refreshCopy } from "./refresh-copy.ts";
 import { sendEntries } from "./send-entries.ts";
@@ -46,10 +47,13 @@ export function createWorkspaceCopies(options: CopiesOptions): OpenCopies {
   const { collect, folder, openSets, settle, userGit, wishes } = options;
   const bases = openBaseFiles(folder);
   const seen = new Set<string>();
+  const known = createKnownFiles();
 
   const shared = createSharedReadings(async (turn, over) => {
     const { selection, startedMs } = await select({ ...turn, signal: over });
-    return { startedMs, ...(await readOnce(selection, { folder, over })) };
+    const read = await readOnce(selection, { folder, over, findKnown: known.of(turn.directory) });
+    known.keep(selection, read.manifest, startedMs);
+    return { startedMs, ...read };
   });
 
   async function select({ directory, git, signal }: CopyTurn) {
@@ -63,9 +67,22 @@ export function createWorkspaceCopies(options: CopiesOptions): OpenCopies {
     const { directory, sharedBase, signal } = turn;
     const { entries, id, manifest, selection, startedMs, tips } = await shared.find(turn, sharedBase);
     const told = () => countEntries(entries(), (done) => onProgress(done, manifest.entries.length));
-    const over = await copy.fillOver?.({ id, directory, entries: told }, { signal });
-    const fillId = over ?? (await copy.fill(told(), { signal }));
-    return { startedMs, selection, manifest, fillId, tips };
+    try {
+      const over = await copy.fillOver?.({ id, directory, entries: told }, { signal });
+      const fillId = over ?? (await copy.fill(told(), { signal }));
+      return { startedMs, selection, manifest, fillId, tips };
+    } catch (error) {
+      // A known file may have changed before its base was made.
+      known.forget(directory);
+      throw error;
+    }
+  }
+
+  /** Fills a copy over a base of a reading of its own. */
+  function sendOver(copy: WorkspaceCopy, turn: CopyTurn, onProgress: CopyProgress["tell"]) {
+    const over = new AbortController();
+    const sharedBase = { over: over.signal };
+    return sendShared(copy, { ...turn, sharedBase }, onProgress).finally(() => over.abort());
   }
 
   /** Selects and sends the directory, or what was read of it for several copies. */
@@ -74,9 +91,10 @@ export function createWorkspaceCopies(options: CopiesOptions): OpenCopies {
     if (sharedBase !== undefined) return sendShared(copy, { ...turn, sharedBase }, onProgress);
     // Another copy is likely then, and a base would be worth its room.
     if (copy.fillOver !== undefined && seen.has(turn.directory)) {
-      const over = new AbortController();
-      const base = { over: over.signal };
-      return sendShared(copy, { ...turn, sharedBase: base }, onProgress).finally(() => over.abort());
+      return sendOver(copy, turn, onProgress).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== TORN) throw error;
+        return sendOver(copy, turn, onProgress);
+      });
     }
     const selected = await select(turn);
     return { ...selected, ...(await sendEntries(copy, selected.selection, { signal, onProgress })) };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { BudgieError } from "@budgie/core";
 import type { FilledEntry, Manifest, TreeEntry } from "@budgie/core/copies";
-import { readEntries, TORN } from "../selection/read-entries.ts";
+import { readEntries, TORN, type ReadOptions } from "../selection/read-entries.ts";
 import type { Selection } from "../selection/selection.ts";
 import { createReferences, watchFill } from "./references.ts";
 
@@ -24,6 +24,8 @@ export type ReadOnceOptions = {
   readonly folder: string;
   /** Aborts when nothing more is filled */
   readonly over: AbortSignal;
+  /** Finds a file that is as it was when it was read before: it is read again only for a base that has to be made */
+  readonly findKnown?: ReadOptions["findKnown"];
 };
 
 /** A file that changes all the time must not keep turns from their start. */
@@ -33,7 +35,7 @@ const ATTEMPTS = 3;
 const memory = { left: 32 * 1024 ** 2 };
 
 /** Reads the selected entries once, into memory as far as there is room, and then into a file without a name. */
-export async function readOnce(selection: Selection, { folder, over }: ReadOnceOptions): Promise<ReadOnce> {
+export async function readOnce(selection: Selection, { findKnown, folder, over }: ReadOnceOptions): Promise<ReadOnce> {
   over.throwIfAborted();
   const file = await openNameless(folder).catch((cause: unknown) => {
     throw unusable(folder, cause);
@@ -47,7 +49,7 @@ export async function readOnce(selection: Selection, { folder, over }: ReadOnceO
   try {
     for (let left = ATTEMPTS; ; left--) {
       try {
-        return { selection, ...(await store(selection, { file, room }, over)) };
+        return { selection, ...(await store(selection, { file, room, findKnown }, over)) };
       } catch (error) {
         if (left === 1 || (error as NodeJS.ErrnoException).code !== TORN) throw error;
       }
@@ -85,14 +87,17 @@ function takeRoom() {
   };
 }
 
-/** An entry whose content is held, or begins there in the file. */
-type Stored = Omit<FilledEntry, "content"> & { readonly at: number | Buffer };
+/** An entry whose content is held, begins there in the file, or is known by its digest. */
+type Stored = Omit<FilledEntry, "content"> & { readonly at: number | Buffer | Unread };
 
-type Storing = { readonly file: FileHandle; readonly room: Room };
+/** A known file that was not read again */
+type Unread = { readonly digest: string };
+
+type Storing = { readonly file: FileHandle; readonly room: Room; readonly findKnown: ReadOptions["findKnown"] };
 
 async function store(
   selection: Selection,
-  { file, room }: Storing,
+  { file, findKnown, room }: Storing,
   over: AbortSignal,
 ): Promise<Omit<ReadOnce, "selection">> {
   const stored: Stored[] = [];
@@ -112,11 +117,15 @@ async function store(
   await file.truncate(0);
   room.release();
   const references = createReferences("directory");
-  const reading = readEntries(selection, { signal: over, onEntry: (entry) => void entries.push(entry) });
+  const reading = readEntries(selection, { signal: over, findKnown, onEntry: (entry) => void entries.push(entry) });
   for await (const { content, ...filled } of watchFill(reading, references)) {
     if (Buffer.isBuffer(content) && room.has(content.length)) {
       room.take(content.length);
       stored.push({ ...filled, at: content });
+      continue;
+    }
+    if (content === undefined && "digest" in filled.entry) {
+      stored.push({ ...filled, at: { digest: String(filled.entry.digest) } });
       continue;
     }
     stored.push({ ...filled, at: end });
@@ -127,23 +136,77 @@ async function store(
   const id = createHash("sha256").update(selection.directory);
   for (const [index, entry] of entries.entries()) id.update(`\n${JSON.stringify([times[index], entry])}`);
   const tips = references.tips();
-  return { manifest: { entries }, tips, id: id.digest("hex"), entries: () => readStored(stored, file, over) };
+  return {
+    manifest: { entries },
+    tips,
+    id: id.digest("hex"),
+    entries: () => readStored(stored, { file, selection }, over),
+  };
 }
+
+type Kept = { readonly file: FileHandle; readonly selection: Selection };
 
 async function* readStored(
   stored: readonly Stored[],
-  file: FileHandle,
+  { file, selection }: Kept,
   over: AbortSignal,
 ): AsyncGenerator<FilledEntry> {
-  for (const { at, ...filled } of stored) {
-    // Its contents in memory count for others since.
-    over.throwIfAborted();
-    const { entry } = filled;
-    if (entry.kind !== "file") yield filled;
-    else if (typeof at !== "number") yield { ...filled, content: at };
-    else if (entry.size <= PIECE) yield { ...filled, content: await readPiece(file, at, entry.size) };
-    else yield { ...filled, content: Readable.from(readPieces(file, at, entry.size), { objectMode: false }) };
+  const unread = readUnread(stored, selection, over);
+  try {
+    for (const { at, ...filled } of stored) {
+      // Its contents in memory count for others since.
+      over.throwIfAborted();
+      const { entry } = filled;
+      if (entry.kind !== "file") yield filled;
+      else if (Buffer.isBuffer(at)) yield { ...filled, content: at };
+      else if (typeof at !== "number") yield await unread.read(entry.path);
+      else if (entry.size <= PIECE) yield { ...filled, content: await readPiece(file, at, entry.size) };
+      else yield { ...filled, content: Readable.from(readPieces(file, at, entry.size), { objectMode: false }) };
+    }
+    await unread.check();
+  } finally {
+    await unread.close();
   }
+}
+
+/** Creates the reading of the known files, in their order. It throws for one that has another content than its digest says. */
+function readUnread(stored: readonly Stored[], selection: Selection, over: AbortSignal) {
+  const digests = new Map(
+    stored.flatMap(({ at, entry }) => (typeof at === "object" && "digest" in at ? [[entry.path, at.digest]] : [])),
+  );
+  const entries = digests.size === 0 ? [] : selection.entries.filter(({ entry }) => digests.has(entry.path));
+  let torn: string | undefined;
+  const reading = readEntries(
+    { ...selection, entries },
+    {
+      signal: over,
+      onEntry(entry) {
+        if (entry.kind !== "file" || entry.digest !== digests.get(entry.path)) torn = entry.path;
+      },
+    },
+  );
+
+  async function read(path: string): Promise<FilledEntry> {
+    const { value } = await reading.next();
+    await check();
+    if (value === undefined || value.entry.path !== path) throw tornError(path);
+    return value;
+  }
+
+  async function check(): Promise<void> {
+    if (torn !== undefined) throw tornError(torn);
+  }
+
+  return {
+    read,
+    /** Looks at the last one too, which was passed on before it was compared. */
+    check: () => reading.next().then(check),
+    close: () => reading.return(undefined),
+  };
+}
+
+function tornError(path: string): Error {
+  return Object.assign(new Error(`${JSON.stringify(path)} changed while it was copied.`), { code: TORN });
 }
 
 const PIECE = 1024 ** 2;

@@ -25,6 +25,8 @@ export type SelectedEntry = {
   readonly folder: FolderPath;
   readonly name: Buffer;
   readonly mtimeMs: number;
+  /** The facts by lstat of a file, which change whenever the file does; left out for a content in its place */
+  readonly seen?: { readonly inode: number; readonly changedMs: number } | undefined;
   /** Content in place of the file's own */
   readonly content?: Buffer | undefined;
 };

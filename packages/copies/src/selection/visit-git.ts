@@ -56,7 +56,8 @@ function addPart(
   if (path === "objects/info/alternates" && found.size > 0) leftOut.note(ALTERNATES);
   const type = toType(found);
   if (type === undefined || !isGitPart(path, type, kind.part)) return undefined;
-  const place = { root: kind.root, folder: folder.path, name, mtimeMs: found.mtimeMs };
+  const seen = { inode: found.ino, changedMs: found.ctimeMs };
+  const place = { root: kind.root, folder: folder.path, name, mtimeMs: found.mtimeMs, seen };
   const facts = { path: `.git/${path}`, mode: found.mode & 0o777 };
   sink.addGit({
     ...place,

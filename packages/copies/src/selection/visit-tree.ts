@@ -145,7 +145,8 @@ async function addPlain(
   { path, place, stats }: Plain,
 ): Promise<undefined> {
   if (stats.isFile()) {
-    sink.add({ ...place, entry: { path, kind: "file", mode: stats.mode & 0o777, size: stats.size } });
+    const seen = { inode: stats.ino, changedMs: stats.ctimeMs };
+    sink.add({ ...place, seen, entry: { path, kind: "file", mode: stats.mode & 0o777, size: stats.size } });
     return undefined;
   }
   const target = await readlink(pathIn(folder, place.name), { encoding: "buffer" }).catch(() => undefined);

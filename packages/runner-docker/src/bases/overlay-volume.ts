@@ -17,8 +17,11 @@ export function listLayers(copy: string): readonly [upper: string, work: string]
   return [`${copy}-upper`, `${copy}-work`];
 }
 
-/** Creates the volume of a copy over a base. Nothing mounts it yet, so that the engine may refuse it later. */
-export async function createOverlay(docker: Docker, { base, volume }: OverlayVolume): Promise<void> {
+/**
+ * Creates the volume of a copy over a base, and resolves to the folder that keeps what is written. Nothing mounts it yet, so that the engine may
+ * refuse it later.
+ */
+export async function createOverlay(docker: Docker, { base, volume }: OverlayVolume): Promise<string> {
   const layers = listLayers(volume.name).map(async (name) => {
     await docker.createVolume({ Name: name, Labels: { ...volume.labels }, ...timeLimit() });
     return readFolder(await docker.getVolume(name).inspect(timeLimit()));
@@ -33,6 +36,7 @@ export async function createOverlay(docker: Docker, { base, volume }: OverlayVol
     Labels: { ...volume.labels },
     ...timeLimit(),
   });
+  return upper;
 }
 
 /** Returns the folder of a volume, which only the engine may have named; `undefined` for one that an option of a mount cannot hold. */

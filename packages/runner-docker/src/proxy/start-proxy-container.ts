@@ -9,7 +9,7 @@ import type { MountSettings } from "@budgie/sandbox/mounts";
 import { SOCKETS_TARGET, type SandboxUser } from "@budgie/sandbox/profile";
 import { API_LIMIT_MS, timeLimit } from "../engine/with-timeout.ts";
 import { attach } from "../engine/attach.ts";
-import { toProxyContainer } from "../sandbox/container-options.ts";
+import { toProxyContainer } from "../sandbox/proxy-container.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { demultiplex } from "../engine/demultiplex.ts";
 import { ensureSeccomp } from "../sandbox/ensure-seccomp.ts";

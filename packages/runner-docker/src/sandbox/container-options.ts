@@ -85,6 +85,7 @@ export function toSandboxContainer(turn: SandboxContainer): ContainerCreateOptio
     StopSignal: "SIGTERM",
     Healthcheck: { Test: ["NONE"] },
     ...SPOKEN_TO,
+    ...(network === "none" ? WITHOUT_NETWORK : {}),
     HostConfig: {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
       ...toIsolation(limits, seccomp),
@@ -132,8 +133,20 @@ export function toIsolation({ cpus, memoryBytes, pids }: EngineLimits, seccomp: 
   };
 }
 
+/**
+ * The option of a container that has no network but its own loopback, beside the network mode `none`. The runtime then makes the loopback alone:
+ * Docker would run its own program twice for it, which takes as long as all else of a start.
+ */
+export const WITHOUT_NETWORK = { NetworkDisabled: true };
+
 // With StdinOnce, a container's stdin ends with budgie's connection, which is its lease.
-const SPOKEN_TO = { OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true };
+export const SPOKEN_TO = {
+  OpenStdin: true,
+  StdinOnce: true,
+  AttachStdin: true,
+  AttachStdout: true,
+  AttachStderr: true,
+};
 
 export type ForwarderContainer = {
   /** The session image's id */
@@ -161,6 +174,7 @@ export function toSessionContainer(container: ForwarderContainer): ContainerCrea
     User: `${user.uid}:${user.gid}`,
     Labels: { ...labels },
     Healthcheck: { Test: ["NONE"] },
+    ...WITHOUT_NETWORK,
     HostConfig: {
       ...toIsolation(SESSION_CONTAINER_LIMITS, seccomp),
       NetworkMode: "none",
@@ -171,43 +185,6 @@ export function toSessionContainer(container: ForwarderContainer): ContainerCrea
 
 // The forwarder's buffers take at most 32 MiB. The engine's helper counts as a process during the start.
 const SESSION_CONTAINER_LIMITS: EngineLimits = { memoryBytes: 64 * 1024 ** 2, cpus: 1, pids: 32 };
-
-export type ProxyContainer = {
-  readonly imageId: string;
-  readonly user: SandboxUser;
-  /** Such as `node` and the program's file */
-  readonly command: readonly [string, ...string[]];
-  readonly mounts: readonly ContainerMount[];
-  /** As of a turn's container */
-  readonly seccomp: string | undefined;
-  readonly labels: Readonly<Record<string, string>>;
-};
-
-/** Returns the options of the egress proxy's container, for engines that cannot mount a socket of budgie's process. */
-export function toProxyContainer(proxy: ProxyContainer): ContainerCreateOptions {
-  const { command, imageId, labels, mounts, seccomp, user } = proxy;
-  return {
-    Image: imageId,
-    Entrypoint: [...command],
-    Cmd: [],
-    // The image must not change how node runs.
-    Env: ["HOME=/", "NODE_OPTIONS="],
-    // The same user as the session containers', which may use the proxy sockets.
-    User: `${user.uid}:${user.gid}`,
-    WorkingDir: "/",
-    Labels: { ...labels },
-    Healthcheck: { Test: ["NONE"] },
-    ...SPOKEN_TO,
-    HostConfig: {
-      ...toIsolation(PROXY_LIMITS, seccomp),
-      Init: true,
-      NetworkMode: "bridge",
-      Mounts: mounts.map(toMount),
-    },
-  };
-}
-
-const PROXY_LIMITS: EngineLimits = { memoryBytes: 512 * 1024 ** 2, cpus: 1, pids: 64 };
 
 export type PrintingContainer = Pick<SandboxContainer, "imageId" | "labels" | "runtime" | "seccomp" | "user"> & {
   readonly command: readonly [string, ...string[]];
@@ -230,6 +207,7 @@ export function toPrintingContainer(printing: PrintingContainer): ContainerCreat
     Labels: { ...labels },
     Healthcheck: { Test: ["NONE"] },
     ...SPOKEN_TO,
+    ...WITHOUT_NETWORK,
     HostConfig: {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
       ...toIsolation(PRINTING_LIMITS, seccomp),

@@ -1,5 +1,11 @@
 import type { ContainerCreateOptions } from "dockerode";
-import { toIsolation, ULIMITS, type EngineLimits, type SandboxContainer } from "./container-options.ts";
+import {
+  toIsolation,
+  ULIMITS,
+  WITHOUT_NETWORK,
+  type EngineLimits,
+  type SandboxContainer,
+} from "./container-options.ts";
 import { toMount } from "./to-mount.ts";
 
 export type ServiceContainer = Pick<
@@ -27,6 +33,7 @@ export function toServiceContainer(service: ServiceContainer): ContainerCreateOp
     User: `${user.uid}:${user.gid}`,
     Labels: { ...labels },
     Healthcheck: { Test: ["NONE"] },
+    ...WITHOUT_NETWORK,
     HostConfig: {
       ...toIsolation(SERVICE_LIMITS, seccomp),
       CpuShares: 512,

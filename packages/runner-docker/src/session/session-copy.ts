@@ -66,8 +66,8 @@ export function createSessionCopy(
   // True for a copy in which no process of the session has run yet.
   let isFresh = false;
   let isOver = false;
-  // The folder of the base over which nothing was written yet.
-  let shown: string | undefined;
+  // The folders of the base over which nothing was written yet, and of what is written over it.
+  let [shown, upper] = [undefined as string | undefined, undefined as string | undefined];
   let keeping: Promise<unknown> = Promise.resolve();
   const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
   // Podman tells of a symlink's target instead of the symlink, and unpacks beneath volumes. On Docker a container that never runs is quicker.
@@ -108,8 +108,7 @@ export function createSessionCopy(
     if (isOver && use === "look") return shown;
     // The engine is the first to mount an overlay.
     if (isOver && bases?.areProven() !== true) return undefined;
-    const name = isOver ? listLayers(volume.name)[0] : volume.name;
-    return readFolder(await docker.getVolume(name).inspect(timeLimit()));
+    return isOver ? upper : readFolder(await docker.getVolume(volume.name).inspect(timeLimit()));
   }
 
   async function fillId(): Promise<string | undefined> {
@@ -190,9 +189,9 @@ export function createSessionCopy(
       throw error;
     });
     if (folder === undefined) return undefined;
-    const make = (labels: Volume["labels"]) => {
+    const make = async (labels: Volume["labels"]) => {
       isOver = true;
-      return createOverlay(docker, { base: folder, volume: { name: volume.name, labels } });
+      upper = await createOverlay(docker, { base: folder, volume: { name: volume.name, labels } });
     };
     // An archive of nothing gives the folder to the sandbox's user, and the first has the engine mount it.
     const id = await fillAnew(make, (async function* () {})(), signal).catch((error: unknown) => {

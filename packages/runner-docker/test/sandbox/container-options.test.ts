@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { INIT_SCRIPT } from "@budgie/sandbox/init";
-import {
-  toSessionContainer,
-  toProxyContainer,
-  toSandboxContainer,
-  type SandboxContainer,
-} from "../../src/sandbox/container-options.ts";
+import { toSessionContainer, toSandboxContainer, type SandboxContainer } from "../../src/sandbox/container-options.ts";
+import { toProxyContainer } from "../../src/sandbox/proxy-container.ts";
 
 const turn: SandboxContainer = {
   imageId: "sha256:abc",
@@ -53,9 +49,10 @@ describe("toSandboxContainer", () => {
   });
 
   it("has the same profile without a network, except for the network", () => {
-    const { HostConfig } = toSandboxContainer({ ...turn, network: "none" });
+    const without = toSandboxContainer({ ...turn, network: "none" });
 
-    expect(HostConfig).toEqual({ ...options.HostConfig, NetworkMode: "none" });
+    expect(without.HostConfig).toEqual({ ...options.HostConfig, NetworkMode: "none" });
+    expect([without.NetworkDisabled, options.NetworkDisabled]).toEqual([true, undefined]);
   });
 
   it("empties what an image sets for the agent's programs, has the script unset it, and keeps what budgie sets itself", () => {
@@ -133,7 +130,7 @@ describe("toSandboxContainer, of a turn that joins a session container", () => {
   it("sets no option that belongs to the network's owner, which engines refuse", () => {
     expect(Object.keys({ ...joined, ...joined.HostConfig })).not.toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^(?:Hostname|Domainname|Dns.*|ExtraHosts|ExposedPorts|PortBindings)$/),
+        expect.stringMatching(/^(?:NetworkDisabled|Hostname|Domainname|Dns.*|ExtraHosts|ExposedPorts|PortBindings)$/),
       ]),
     );
   });
@@ -190,6 +187,7 @@ it("the session container has exactly this isolation profile, and no network but
     User: "1000:1001",
     Labels: LABELS,
     Healthcheck: { Test: ["NONE"] },
+    NetworkDisabled: true,
     HostConfig: {
       NetworkMode: "none",
       ...ISOLATION,

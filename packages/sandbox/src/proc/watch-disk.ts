@@ -48,7 +48,10 @@ const LEAST_FREE: Room = { bytes: 2 ** 30, files: 100_000 };
 export function watchDisk(root: ContainerRoot | undefined, limit: DiskLimit): DiskWatch {
   const over = new AbortController();
   const opening = root === undefined ? undefined : openPlaces(root, limit).catch(() => undefined);
-  const first = opening?.then((places) => places && measure(places, over.signal)).catch(() => undefined);
+  // An agent that has just begun keeps no unlinked file open that the next measurement would not find.
+  const first = opening
+    ?.then((places) => places && measure({ ...places, proc: undefined }, over.signal))
+    .catch(() => undefined);
   const watching = watch().catch(() => undefined);
   let { heldBytes } = limit;
   const mostCached = limit.cacheBytes ?? 0;
