@@ -43,11 +43,12 @@ export function createChangeTools(options: ChangesOptions): ClientTools {
     const { toListResult, toPageResult } = await load();
     if (!changeId) return toListResult(own);
     const stored = findSet(own, changeId);
-    const shown = await render(stored);
+    // The diffs run in a thread of their own.
+    const [shown, reviewed] = await Promise.all([render(stored), review(stored, own)]);
     if (page > shown.pages.length) {
       throw new BudgieError("INPUT_INVALID", `There is no page ${page}: the change set has ${shown.pages.length}.`);
     }
-    return toPageResult(stored, { shown, page, review: await review(stored, own) });
+    return toPageResult(stored, { shown, page, review: reviewed });
   }
 
   /** Compares a set that waits with its directory as it is now. Only the client's own sets are named. */
