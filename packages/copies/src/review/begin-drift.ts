@@ -6,9 +6,9 @@ import { findDrift, type Drift } from "./find-drift.ts";
 
 /** A comparison of a directory with a base that began before there was a set to review. */
 export type EarlyDrift = {
-  /** Yields items, and pauses the comparison from the first on */
-  readonly pauseFrom: <Item>(items: AsyncIterable<Item>) => AsyncGenerator<Item>;
-  /** Ends the pause, and resolves to the result; to `undefined` if the directory cannot be compared */
+  /** Yields items, and pauses the comparison from the first to the end, since both want this thread */
+  readonly pauseDuring: <Item>(items: AsyncIterable<Item>) => AsyncGenerator<Item>;
+  /** Resolves to the result; to `undefined` if the directory cannot be compared */
   readonly finish: () => Promise<RootDrift | undefined>;
   /** Ends the comparison, unless it has finished */
   readonly stop: () => void;
@@ -41,16 +41,17 @@ export function beginDrift(beginning: Beginning): EarlyDrift {
 
   const found = compare(beginning, mayGoOn).catch(() => undefined);
   return {
-    async *pauseFrom(items) {
-      for await (const item of items) {
-        paused ??= new Promise((resolve) => (go = resolve));
-        yield item;
+    async *pauseDuring(items) {
+      try {
+        for await (const item of items) {
+          paused ??= new Promise((resolve) => (go = resolve));
+          yield item;
+        }
+      } finally {
+        go();
       }
     },
-    finish() {
-      go();
-      return found;
-    },
+    finish: () => found,
     stop() {
       stopped.abort();
       go();

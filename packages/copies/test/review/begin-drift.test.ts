@@ -10,14 +10,15 @@ function begin({ base, directory, sets, startedMs }: World) {
   return beginDrift({ sets, sessionId: SESSION, directory, base: { manifest: base, startedMs } });
 }
 
-async function* items() {
-  yield "first";
-  await new Promise(() => undefined);
-}
-
-/** Pauses an early comparison as the first entry of a copy does. */
-async function pause(early: ReturnType<typeof begin>): Promise<void> {
-  await early.pauseFrom(items()).next();
+/** Pauses an early comparison as the first entry of a copy does. Returns what the reading of the copy does. */
+async function pause(early: ReturnType<typeof begin>): Promise<{ readonly end: () => Promise<unknown> }> {
+  const reading = early.pauseDuring(
+    (async function* () {
+      yield "an entry";
+    })(),
+  );
+  await reading.next();
+  return { end: () => reading.next() };
 }
 
 it("is what a review tells, without another comparison", async () => {
@@ -33,14 +34,15 @@ it("is what a review tells, without another comparison", async () => {
   expect((await reviewSet(stored, { sets: world.sets, base })).drift.count).toBe(1);
 });
 
-it("pauses from the first entry of the copy on, and goes on once its result is needed", async () => {
+it("pauses from the first entry of the copy on, and goes on once that is read", async () => {
   const world = createWorld(FILES);
   const early = begin(world);
-  await pause(early);
+  const reading = await pause(early);
   // Others that began later end meanwhile.
   for (let others = 0; others < 5; others++) await begin(world).finish();
   writeFiles(world.directory, { "b/c.txt": "TWO, later\n" });
 
+  await reading.end();
   expect(await early.finish()).toMatchObject({ paths: ["b/c.txt"], isWhole: true });
 });
 

@@ -43,7 +43,7 @@ export function openCopies(
         const stored = await sets.collect({
           base: base.manifest,
           startedMs: base.startedMs,
-          read: (options) => early.pauseFrom(copy.read(options)),
+          read: (options) => early.pauseDuring(copy.read(options)),
           sessionId,
           agent,
           directory,
