@@ -1,4 +1,4 @@
-import { closeSync } from "node:fs";
+import { closeSync, type BigIntStats } from "node:fs";
 import { link, lstat, mkdir, rmdir, symlink, unlink, writeFile } from "node:fs/promises";
 import { forEachOf, pathIn, type FolderHandle } from "@budgie/core/walk";
 import type { ObjectStore } from "../objects/object-store.ts";
@@ -48,7 +48,7 @@ type Write = Extract<Step, { op: "write" }>;
 /** A file to write to its path in the stage, of the step with a number. */
 type StagedFile = Write & { readonly number: number; readonly fresh: Buffer };
 
-async function stageFile(step: StagedFile, found: FoundPlace, staging: Staging): Promise<void> {
+async function stageFile(step: StagedFile, place: FoundPlace, staging: Staging): Promise<void> {
   const { host, objects } = staging;
   const { calls } = host;
   const { after } = step;
@@ -56,14 +56,21 @@ async function stageFile(step: StagedFile, found: FoundPlace, staging: Staging):
   if (content === undefined || after.kind !== "file") {
     throw conflictError(step.path, "its stored content is missing or damaged");
   }
-  const fd = await createFresh({ ...step, mode: step.mode ?? (after.executable ? 0o777 : 0o666) }, found, staging);
+  const { fd, found } = await createFresh(
+    { ...step, mode: step.mode ?? (after.executable ? 0o777 : 0o666) },
+    place,
+    staging,
+  );
   try {
     await calls.write(fd, content);
-    await setRights(fd, step, calls);
+    await setRights({ fd, found }, step, calls);
   } finally {
     closeSync(fd);
   }
 }
+
+/** An open file that was just created, with its facts. */
+type NewFile = { readonly fd: number; readonly found: BigIntStats };
 
 type Created = Pick<StagedFile, "fresh" | "number"> & { readonly mode: number };
 
@@ -73,28 +80,34 @@ type Created = Pick<StagedFile, "fresh" | "number"> & { readonly mode: number };
  */
 async function createFresh(
   { fresh, mode, number }: Created,
-  found: FoundPlace,
+  place: FoundPlace,
   { host, name }: Staging,
-): Promise<number> {
+): Promise<NewFile> {
   const { calls } = host;
-  if ("folder" in found && calls !== POOLED) {
-    const near = pathIn(found.folder, Buffer.from(toNearName(name, number)));
-    const fd = await moveNear({ near, fresh, mode }, calls);
-    if (fd !== undefined) return fd;
+  if ("folder" in place && calls !== POOLED) {
+    const near = pathIn(place.folder, Buffer.from(toNearName(name, number)));
+    const made = await moveNear({ near, fresh, mode }, calls);
+    if (made !== undefined) return made;
   }
-  return calls.open(fresh, "wx", mode);
+  const fd = await calls.open(fresh, "wx", mode);
+  try {
+    return { fd, found: await calls.fstat(fd) };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 type Moving = Pick<Created, "fresh" | "mode"> & { readonly near: Buffer };
 
 /** Creates a file beside others, and moves it into the stage; `undefined` if its folder refuses that, of which the apply tells itself. */
-async function moveNear({ fresh, mode, near }: Moving, calls: FileCalls): Promise<number | undefined> {
+async function moveNear({ fresh, mode, near }: Moving, calls: FileCalls): Promise<NewFile | undefined> {
   const fd = await calls.open(near, "wx", mode).catch(() => undefined);
   if (fd === undefined) return undefined;
   try {
     await calls.rename(near, fresh);
-    const [own, moved] = [await calls.fstat(fd), await calls.lstat(fresh)];
-    if (own.ino === moved.ino && own.dev === moved.dev) return fd;
+    const [found, moved] = [await calls.fstat(fd), await calls.lstat(fresh)];
+    if (found.ino === moved.ino && found.dev === moved.dev) return { fd, found };
     // Someone else had put another file in its place.
     await calls.unlink(fresh);
   } catch {
@@ -104,8 +117,7 @@ async function moveNear({ fresh, mode, near }: Moving, calls: FileCalls): Promis
   return undefined;
 }
 
-async function setRights(fd: number, { gid, mode, path }: Write, calls: FileCalls): Promise<void> {
-  const found = await calls.fstat(fd);
+async function setRights({ fd, found }: NewFile, { gid, mode, path }: Write, calls: FileCalls): Promise<void> {
   const isGiven = gid !== undefined && BigInt(gid) !== found.gid;
   if (isGiven) {
     await calls.fchown(fd, -1, gid).catch(() => {
