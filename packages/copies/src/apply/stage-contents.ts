@@ -104,17 +104,18 @@ type Moving = Pick<Created, "fresh" | "mode"> & { readonly near: Buffer };
 async function moveNear({ fresh, mode, near }: Moving, calls: FileCalls): Promise<NewFile | undefined> {
   const fd = await calls.open(near, "wx", mode).catch(() => undefined);
   if (fd === undefined) return undefined;
-  try {
-    await calls.rename(near, fresh);
-    const [found, moved] = [await calls.fstat(fd), await calls.lstat(fresh)];
-    if (found.ino === moved.ino && found.dev === moved.dev) return { fd, found };
-    // Someone else had put another file in its place.
-    await calls.unlink(fresh);
-  } catch {
-    await calls.unlink(near).catch(ignoreMissing);
-  }
+  const found = await move(fd, { near, fresh }, calls).catch(() => undefined);
+  if (found !== undefined) return { fd, found };
   closeSync(fd);
+  for (const path of [near, fresh]) await calls.unlink(path).catch(ignoreMissing);
   return undefined;
+}
+
+/** Moves an open file into the stage; `undefined` if someone else had put another one in its place. */
+async function move(fd: number, { fresh, near }: Omit<Moving, "mode">, calls: FileCalls) {
+  await calls.rename(near, fresh);
+  const [found, moved] = [await calls.fstat(fd), await calls.lstat(fresh)];
+  return found.ino === moved.ino && found.dev === moved.dev ? found : undefined;
 }
 
 async function setRights({ fd, found }: NewFile, { gid, mode, path }: Write, calls: FileCalls): Promise<void> {
