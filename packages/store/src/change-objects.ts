@@ -1,8 +1,12 @@
 import type { Database } from "./database/sqlite.ts";
 
-/** Replaces the list of the contents that a change set needs. */
+/** Replaces the list of the contents that a change set needs. Those that stay are not written again, since most do. */
 export function setChangeObjects(database: Database, id: string, digests: readonly string[]): void {
-  database.run("DELETE FROM change_objects WHERE change_set = ?", id);
+  database.run(
+    "DELETE FROM change_objects WHERE change_set = ? AND digest NOT IN (SELECT value FROM json_each(?))",
+    id,
+    JSON.stringify(digests),
+  );
   addChangeObjects(database, id, digests);
 }
 

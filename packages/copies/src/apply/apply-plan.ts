@@ -45,6 +45,11 @@ export function conflictError(path: string, why: string): ConflictError {
   return Object.assign(new Error(`"${path}": ${why}`), { conflict: { path, why } });
 }
 
+/** Returns the name under which a step's new file is created beside the one that it replaces, on its way into the stage. */
+export function toNearName(stage: string, number: number): string {
+  return `${stage}-${number}`;
+}
+
 /** Returns the names of a step's entries in the stage: the new one, the one moved aside, and one that is taken away again. */
 export function toStageNames(number: number): { readonly fresh: string; readonly old: string; readonly away: string } {
   return { fresh: `n${number}`, old: `o${number}`, away: `r${number}` };

@@ -1,7 +1,8 @@
 import { geteuid } from "node:process";
 import { hasGitName } from "@budgie/core/guard";
-import { forEachOf } from "@budgie/core/walk";
 import { checkTreePath } from "../host/check-tree-path.ts";
+import type { FileCalls } from "../host/file-calls.ts";
+import { forEachByFolder, type FoundPlace } from "../host/for-each-by-folder.ts";
 import type { HostFolder } from "../host/host-folder.ts";
 import { readHostEntry, type HostEntry } from "../host/read-host-entry.ts";
 import { STAGE_PREFIX } from "../host/stage-prefix.ts";
@@ -98,21 +99,22 @@ function findRefusal({ path, refused }: Change): string | undefined {
 
 type Looked = HostEntry | { readonly code: string };
 
-const AT_ONCE = 16;
-
 /** Reads the host's entries of all changes that may be written. */
 async function lookAll(host: HostFolder, changes: readonly Change[]): Promise<ReadonlyMap<string, Looked>> {
   const looked = new Map<string, Looked>();
   const writable = changes.filter((change) => findRefusal(change) === undefined);
-  await forEachOf(writable, AT_ONCE, async (change) => void looked.set(change.path, await look(host, change)));
+  await forEachByFolder(host, writable, async (change, found) => {
+    looked.set(change.path, await look(change, found, host.calls));
+  });
   return looked;
 }
 
-async function look(host: HostFolder, { after, before, path }: Change): Promise<Looked> {
+async function look({ after, before }: Change, found: FoundPlace, calls: FileCalls): Promise<Looked> {
   // A file of another size need not be read.
-  const sizes = new Set([before, after].map((side) => (side?.kind === "file" ? side.size : undefined)));
+  const sizes = [before, after].map((side) => (side?.kind === "file" ? side.size : undefined));
   try {
-    return await host.at(path, (place) => readHostEntry(place.path, (size) => sizes.has(size), host.calls));
+    if (!("folder" in found)) throw found;
+    return await readHostEntry(found.path, (size) => sizes.includes(size), calls);
   } catch (error) {
     return { code: String((error as NodeJS.ErrnoException).code) };
   }
@@ -178,10 +180,13 @@ function findConflict({ after, before }: Change, found: HostEntry): string | und
   return found.kind === "file" || found.kind === "link" ? findTie(found) : undefined;
 }
 
+// Asked once, since that takes as long as looking at a file.
+const OWN_USER = geteuid?.();
+
 /** Returns why a file of the host must not be replaced by another one. */
 function findTie(found: Extract<HostEntry, { kind: "file" | "link" }>): string | undefined {
   if (found.links > 1) return "it has hard links, which would keep the old content";
-  if (found.uid !== geteuid?.()) return "it belongs to another user";
+  if (found.uid !== OWN_USER) return "it belongs to another user";
   return found.kind === "file" && (found.mode & 0o200) === 0 ? "it is not writable" : undefined;
 }
 

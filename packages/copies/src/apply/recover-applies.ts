@@ -74,7 +74,7 @@ const NOTHING: Left = { left: [], why: "" };
 async function takeBack(host: HostFolder, { stage, steps }: ApplyPlan): Promise<Left> {
   try {
     return await host.at(`${stage}/.`, async ({ folder }) => {
-      const left = await rollBack({ host, stage: folder, steps });
+      const left = await rollBack({ host, stage: folder, name: stage, steps });
       await emptyStage({ calls: host.calls, stage: folder }, steps, false);
       return { left, why: "that others wrote meanwhile" };
     });

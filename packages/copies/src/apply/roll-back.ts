@@ -6,11 +6,13 @@ import { readHostEntry } from "../host/read-host-entry.ts";
 import { syncFolders } from "../host/sync-folders.ts";
 import type { Side } from "../sets/change-set.ts";
 import { isSide } from "../sets/is-side.ts";
-import { toStageNames, type Step } from "./apply-plan.ts";
+import { toNearName, toStageNames, type Step } from "./apply-plan.ts";
 
 export type RollingBack = {
   readonly host: HostFolder;
   readonly stage: FolderHandle;
+  /** Name of the stage in the directory */
+  readonly name: string;
   readonly steps: readonly Step[];
 };
 
@@ -18,13 +20,17 @@ export type RollingBack = {
  * Takes back what an apply wrote, in whatever step it ended, and nothing else: the stage shows what was done. Returns the paths that someone
  * else wrote meanwhile, which stay as they are. Rejects with `isHalfBack` if the disk refuses, once all else is back. Can be repeated.
  */
-export async function rollBack({ host, stage, steps }: RollingBack): Promise<readonly string[]> {
+export async function rollBack({ host, name, stage, steps }: RollingBack): Promise<readonly string[]> {
   const left: string[] = [];
   const failures: unknown[] = [];
   const { calls } = host;
   for (const [number, step] of [...steps.entries()].toReversed()) {
     try {
-      const isBack = await host.at(step.path, (place) => takeBack({ calls, number, step, place, stage }));
+      const near = Buffer.from(toNearName(name, number));
+      const isBack = await host.at(step.path, async (place) => {
+        if (step.op === "write") await removeNear(pathIn(place.folder, near), calls);
+        return takeBack({ calls, number, step, place, stage });
+      });
       if (!isBack) left.push(step.path);
     } catch (error) {
       const { code = "" } = error as NodeJS.ErrnoException;
@@ -41,6 +47,11 @@ export async function rollBack({ host, stage, steps }: RollingBack): Promise<rea
   });
   if (failures.length > 0) throw Object.assign(failures[0] as Error, { isHalfBack: true });
   return left;
+}
+
+/** Removes a new file that had not come into the stage yet. */
+async function removeNear(path: Buffer, calls: FileCalls): Promise<void> {
+  if ((await findIdentity(calls, path)) !== undefined) await calls.unlink(path);
 }
 
 /** The errors of a folder that someone moved or replaced, which another try would meet again. */

@@ -72,7 +72,7 @@ async function takeOrRollBack(run: ApplyRun, name: string, stage: FolderHandle):
   let { steps } = run.plan;
   try {
     await onStep("stage");
-    steps = await stageContents({ host, stage, objects: sets.objects }, steps);
+    steps = await stageContents({ host, stage, name, objects: sets.objects }, steps);
     const plan: ApplyPlan = { stage: name, steps };
     // Only folders are staged with something that the journal does not have yet.
     if (steps.some(({ op }) => op === "mkdir")) await sets.archive.plan(host.identity, plan);
@@ -85,7 +85,7 @@ async function takeOrRollBack(run: ApplyRun, name: string, stage: FolderHandle):
     await sets.archive.commit(host.identity, { id: run.stored.id, state: run.done.state, outcome, digests });
     return [];
   } catch (error) {
-    const left = await rollBack({ host, stage, steps });
+    const left = await rollBack({ host, stage, name, steps });
     await emptyStage({ calls: host.calls, stage }, steps, false);
     const { conflict } = error as Partial<ConflictError>;
     const others = left.filter((path) => path !== conflict?.path);

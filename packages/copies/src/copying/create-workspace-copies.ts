@@ -1,6 +1,6 @@
 import { BudgieError } from "@budgie/core";
 import type { CopyChanges, CopyReport } from "@budgie/core/errors";
-import type { Manifest, ReadOptions, WorkspaceCopy } from "@budgie/core/copies";
+import type { Manifest, ReadOptions, TreeEntry, WorkspaceCopy } from "@budgie/core/copies";
 import type { CopyTurn, SharedBase, WorkspaceCopies } from "@budgie/core/turn";
 import type { UserGit } from "../git/load-repository.ts";
 import { TORN } from "../selection/read-entries.ts";
@@ -183,10 +183,19 @@ async function* countEntries<Entry>(entries: AsyncIterable<Entry>, onCount: (cou
   }
 }
 
+// Each turn of a session asks for the same.
+const indexed = new WeakMap<Manifest["entries"], ReadonlyMap<string, TreeEntry>>();
+
+function indexEntries(entries: Manifest["entries"]): ReadonlyMap<string, TreeEntry> {
+  const index = indexed.get(entries) ?? new Map(entries.map((entry) => [entry.path, entry]));
+  indexed.set(entries, index);
+  return index;
+}
+
 /** Has a reader take those files alone that the copy was filled with, by size and rights. A refresh filled it with the agent's versions too. */
 function ofFill({ isRefreshed, manifest: { entries } }: Base, take: ReadOptions["take"]): ReadOptions {
   if (isRefreshed === true || take === undefined) return {};
-  const filled = new Map(entries.map((entry) => [entry.path, entry]));
+  const filled = indexEntries(entries);
   return {
     take(file) {
       const entry = filled.get(file.path);

@@ -17,9 +17,16 @@ export type Drift = {
 };
 
 /** The limits of a comparison: a result waits for it. */
-export type DriftBounds = { readonly timeMs: number; readonly bytes: number };
+export type DriftBounds = {
+  /** The time of the comparison alone, without pauses */
+  readonly timeMs: number;
+  readonly bytes: number;
+};
 
-const DRIFT_BOUNDS: DriftBounds = { timeMs: 2000, bytes: 64 * 1024 * 1024 };
+export type FindingDrift = Partial<DriftBounds> & {
+  /** Awaited before each batch of files; default: lets other work have its turn */
+  readonly pause?: () => Promise<unknown>;
+};
 
 /**
  * Compares a directory with a base by what lstat says of each file. A file of the same size is read if it was touched since, as far as the
@@ -28,21 +35,23 @@ const DRIFT_BOUNDS: DriftBounds = { timeMs: 2000, bytes: 64 * 1024 * 1024 };
 export async function findDrift(
   host: HostFolder,
   { manifest, startedMs = 0 }: Pick<Base, "manifest" | "startedMs">,
-  bounds = DRIFT_BOUNDS,
+  { bytes = 64 * 1024 * 1024, pause = letOthersWork, timeMs = 2000 }: FindingDrift = {},
 ): Promise<Drift> {
   const paths: string[] = [];
-  const left = { bytes: bounds.bytes };
-  const endsAt = performance.now() + bounds.timeMs;
+  const left = { bytes };
+  let leftMs = timeMs;
   let isWhole = true;
   for (const [folder, entries] of groupByFolder(manifest)) {
     const batches = toBatches(entries);
     for (const batch of batches) {
-      if (performance.now() > endsAt) return { paths, isWhole: false };
-      await letOthersWork();
+      if (leftMs <= 0) return { paths, isWhole: false };
+      await pause();
+      const began = performance.now();
       const found = await host
         .at(`${folder}.`, (place) => compareAll(place.folder, batch, { calls: host.calls, startedMs, left }))
         // A folder that is missing, or a symlink now, has none of them.
         .catch(() => batch.map(({ path }) => ({ path, isKnown: true })));
+      leftMs -= performance.now() - began;
       paths.push(...found.flatMap(({ isKnown, path }) => (isKnown ? [path] : [])));
       isWhole &&= found.every(({ isKnown }) => isKnown);
     }

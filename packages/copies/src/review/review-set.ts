@@ -5,8 +5,10 @@ import { planApply } from "../apply/plan-apply.ts";
 import type { Base } from "../copying/base-files.ts";
 import { escapeUnseen } from "../diffs/escape-bytes.ts";
 import { MOST_NAMED, namePaths } from "../diffs/name-paths.ts";
+import type { HostFolder } from "../host/host-folder.ts";
 import type { ChangeSets, StoredSet } from "../sets/change-sets.ts";
-import { findDrift } from "./find-drift.ts";
+import type { EarlyDrift } from "./begin-drift.ts";
+import { findDrift, type Drift } from "./find-drift.ts";
 import { findOverlaps } from "./find-overlaps.ts";
 
 export type ReviewOptions = {
@@ -15,10 +17,15 @@ export type ReviewOptions = {
   readonly base?: Pick<Base, "manifest" | "startedMs"> | undefined;
   /** The sets that may be named; default all */
   readonly others?: readonly StoredSet[] | undefined;
+  /** A comparison with the base that has begun; default: it begins now */
+  readonly early?: Pick<EarlyDrift, "finish"> | undefined;
 };
 
 /** Compares a set that waits with its directory as it is now. Writes nothing. */
-export async function reviewSet(stored: StoredSet, { base, others, sets }: ReviewOptions): Promise<ChangesReview> {
+export async function reviewSet(
+  stored: StoredSet,
+  { base, early, others, sets }: ReviewOptions,
+): Promise<ChangesReview> {
   const overlaps = findOverlaps(stored, others ?? (await sets.listOpen(stored.root))).slice(0, MOST_NAMED);
   try {
     return await withDirectory(stored, sets, async (host) => {
@@ -26,14 +33,23 @@ export async function reviewSet(stored: StoredSet, { base, others, sets }: Revie
       const own = conflicts.map(({ path }) => path);
       if (base === undefined)
         return { conflicts: namePaths(own), drift: { ...namePaths(own), isWhole: false }, overlaps };
-      const manifest = await sets.advance(stored.sessionId, base.manifest, base.startedMs);
-      const { isWhole, paths } = await findDrift(host, { ...base, manifest });
+      const found = await early?.finish();
+      const { isWhole, paths } = found?.root === stored.root ? found : await compareNow(host, stored, { base, sets });
       return { conflicts: namePaths(own), drift: { ...namePaths(paths), isWhole }, overlaps };
     });
   } catch (error) {
     if (!(error instanceof BudgieError)) throw error;
     return { conflicts: NONE, drift: { ...NONE, isWhole: false }, overlaps, problem: escapeUnseen(error.message) };
   }
+}
+
+async function compareNow(
+  host: HostFolder,
+  { sessionId }: StoredSet,
+  { base, sets }: Pick<ReviewOptions, "sets"> & { readonly base: Pick<Base, "manifest" | "startedMs"> },
+): Promise<Drift> {
+  const manifest = await sets.advance(sessionId, base.manifest, base.startedMs);
+  return findDrift(host, { ...base, manifest });
 }
 
 const NONE: NamedPaths = { count: 0, paths: [] };

@@ -37,24 +37,29 @@ export function openCopies(
       for (const line of await changes.settle(directory)) report(escapeForTerminal(line));
     },
     async collect(copy, { agent, base, directory, sessionId, signal }) {
-      const sets = await changes.open();
-      const stored = await sets.collect({
-        base: base.manifest,
-        startedMs: base.startedMs,
-        read: (options) => copy.read(options),
-        sessionId,
-        agent,
-        directory,
-        signal,
-      });
-      if (stored === undefined) return undefined;
-      const { countChanges } = await import("@budgie/copies/diffs");
-      const { guarded, refused, ...counts } = countChanges(stored.set);
-      const named = { guarded: guarded.slice(0, MOST_NAMED), notApplicable: refused.slice(0, MOST_NAMED) };
-      const { reviewSet } = await import("@budgie/copies/review");
-      // The sets of other clients are not told; a client's own are those that its tool names.
-      const others = transport === "http" ? [] : undefined;
-      return { changeId: stored.id, ...counts, ...named, review: await reviewSet(stored, { sets, base, others }) };
+      const [sets, { beginDrift, reviewSet }] = await Promise.all([changes.open(), import("@budgie/copies/review")]);
+      const early = beginDrift({ sets, base, sessionId, directory });
+      try {
+        const stored = await sets.collect({
+          base: base.manifest,
+          startedMs: base.startedMs,
+          read: (options) => early.pauseDuring(copy.read(options)),
+          sessionId,
+          agent,
+          directory,
+          signal,
+        });
+        if (stored === undefined) return undefined;
+        const { countChanges } = await import("@budgie/copies/diffs");
+        const { guarded, refused, ...counts } = countChanges(stored.set);
+        const named = { guarded: guarded.slice(0, MOST_NAMED), notApplicable: refused.slice(0, MOST_NAMED) };
+        // The sets of other clients are not told; a client's own are those that its tool names.
+        const others = transport === "http" ? [] : undefined;
+        const review = await reviewSet(stored, { sets, base, others, early });
+        return { changeId: stored.id, ...counts, ...named, review };
+      } finally {
+        early.stop();
+      }
     },
   });
 }

@@ -33,7 +33,7 @@ export async function* readListed(
   for (const listed of parseListing(listing)) {
     // Thousands of entries that nobody reads would keep budgie from everything else.
     if (++count % AT_ONCE === 0) await nextTurn();
-    const path = listed.path.toString();
+    const { path } = listed;
     const isAsFilled = isOld(listed, path);
     if (path === "") continue;
     const entry = toEntry(listed, path);
@@ -74,7 +74,7 @@ function createAgeCheck(sinceMs: number): (listed: ListedEntry, path: string) =>
 function toEntry({ mode, size, target, type }: ListedEntry, path: string): FoundEntry["entry"] {
   if (type === "f") return { path, kind: "file", mode: mode & 0o777, size };
   if (type === "d") return { path, kind: "folder", mode: mode & 0o777 };
-  return type === "l" ? { path, kind: "link", target: target.toString() } : { path, kind: "other" };
+  return type === "l" ? { path, kind: "link", target } : { path, kind: "other" };
 }
 
 function toStream(pieces: AsyncIterable<Buffer>): Readable {
@@ -87,7 +87,7 @@ async function* readFile(
   listed: ListedEntry,
   readAgain: () => Promise<FoundEntry | undefined>,
 ): AsyncGenerator<Buffer> {
-  const path = Buffer.concat([Buffer.from(`${descriptorPath(folder)}/`), listed.path]);
+  const path = Buffer.from(`${descriptorPath(folder)}/${listed.bytes}`, "latin1");
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
     () => undefined,
   );
@@ -123,6 +123,6 @@ async function* readPieces(file: FileHandle, size: number): AsyncGenerator<Buffe
 function changedError({ path }: ListedEntry): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `The copy changed while it was read, at ${JSON.stringify(path.toString().slice(0, 300))}. Ask again.`,
+    `The copy changed while it was read, at ${JSON.stringify(path.slice(0, 300))}. Ask again.`,
   );
 }

@@ -13,6 +13,7 @@ it("A file is as the fill made it only if its times are so exact that a later ch
     "f 644 1 ? 5\0timeless\0\0",
     "l 777 4 9.1000000000 6\0li\nnk\0a b\n\0",
     "p 644 0 9.1000000000 7\0pipe\0\0",
+    "l 777 4 9.1000000000 8\0lünk\0zïel\0",
   ];
   const taken: string[] = [];
   const take = ({ path }: { readonly path: string }): boolean => taken.push(path) > 0;
@@ -31,5 +32,6 @@ it("A file is as the fill made it only if its times are so exact that a later ch
   expect(found.map(({ entry }) => entry).slice(3)).toEqual([
     { path: "li\nnk", kind: "link", target: "a b\n" },
     { path: "pipe", kind: "other" },
+    { path: "lünk", kind: "link", target: "zïel" },
   ]);
 });

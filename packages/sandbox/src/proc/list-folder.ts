@@ -1,11 +1,14 @@
+import { isAscii } from "node:buffer";
 import { spawn } from "node:child_process";
 import type { FileHandle } from "node:fs/promises";
 import { SYSTEM_PATH } from "@budgie/core/walk";
 
 /** An entry below a folder, as the kernel has it. */
 export type ListedEntry = {
-  /** Relative to the folder, which is itself the entry "" */
-  readonly path: Buffer;
+  /** Relative to the folder, which is itself the entry "". Bytes that are no UTF-8 are replaced */
+  readonly path: string;
+  /** The bytes of the path, each as a character of latin1 */
+  readonly bytes: string;
   /** `find`'s letter: `f`, `d`, `l`, or another one */
   readonly type: string;
   /** Permission bits */
@@ -16,8 +19,8 @@ export type ListedEntry = {
   readonly changedMs: number;
   /** True if its file system may keep whole seconds only */
   readonly isCoarse: boolean;
-  /** The target of a symlink */
-  readonly target: Buffer;
+  /** The target of a symlink, read as the path is */
+  readonly target: string;
 };
 
 // The host takes nothing from further down.
@@ -58,25 +61,34 @@ export function listFolder({ fd }: Pick<FileHandle, "fd">): Promise<Buffer | und
 
 /** Yields the entries of a listing. */
 export function* parseListing(listing: Buffer): Generator<ListedEntry> {
-  for (let at = 0; at < listing.length;) {
-    // Looked for without an array for each entry, of which there may be hundreds of thousands.
-    const factsEnd = listing.indexOf(0, at);
-    const pathEnd = listing.indexOf(0, factsEnd + 1);
-    const targetEnd = listing.indexOf(0, pathEnd + 1);
-    const [type = "", mode = "", size = "", changed = "", inode = ""] = listing
-      .toString("latin1", at, factsEnd)
-      .split(" ");
-    const [path, target] = [listing.subarray(factsEnd + 1, pathEnd), listing.subarray(pathEnd + 1, targetEnd)];
-    at = targetEnd + 1;
+  // One text, of which each entry is a part, since arrays and buffers for hundreds of thousands take longer to make than to read.
+  const text = listing.toString("latin1");
+  const toName = isAscii(listing) ? (bytes: string) => bytes : fromLatin1;
+  for (let at = 0; at < text.length;) {
+    const factsEnd = text.indexOf("\0", at);
+    const pathEnd = text.indexOf("\0", factsEnd + 1);
+    const targetEnd = text.indexOf("\0", pathEnd + 1);
+    const modeAt = text.indexOf(" ", at) + 1;
+    const sizeAt = text.indexOf(" ", modeAt) + 1;
+    const changedAt = text.indexOf(" ", sizeAt) + 1;
+    const inodeAt = text.indexOf(" ", changedAt) + 1;
+    const changed = text.slice(changedAt, inodeAt - 1);
+    const bytes = text.slice(factsEnd + 1, pathEnd);
     yield {
-      path,
-      type,
-      mode: Number.parseInt(mode, 8),
-      size: Number(size),
-      inode,
+      path: toName(bytes),
+      bytes,
+      type: text.slice(at, modeAt - 1),
+      mode: Number.parseInt(text.slice(modeAt, sizeAt), 8),
+      size: Number(text.slice(sizeAt, changedAt)),
+      inode: text.slice(inodeAt, factsEnd),
       changedMs: Number(changed) * 1000,
       isCoarse: /\.0*$/.test(changed),
-      target,
+      target: toName(text.slice(pathEnd + 1, targetEnd)),
     };
+    at = targetEnd + 1;
   }
+}
+
+function fromLatin1(bytes: string): string {
+  return Buffer.from(bytes, "latin1").toString();
 }

@@ -37,25 +37,33 @@ export function createChangeTools(options: ChangesOptions): ClientTools {
     return (await (await openSets()).list()).filter(({ sessionId }) => isOwn(sessionId));
   }
 
+  /** Finds a client's set. The contents of others are not read, of which there may be many. */
+  async function findOwn(changeId: string): Promise<StoredSet> {
+    const sets = await openSets();
+    const own = (await sets.archive.sizes()).filter(({ sessionId }) => isOwn(sessionId));
+    return sets.find(findId(own, changeId));
+  }
+
   async function show(input: unknown): Promise<CallToolResult> {
     const { changeId, page = 1 } = parseToolInput(changesInput, input);
-    const own = await listOwn();
     const { toListResult, toPageResult } = await load();
-    if (!changeId) return toListResult(own);
-    const stored = findSet(own, changeId);
-    const shown = await render(stored);
+    if (!changeId) return toListResult(await listOwn());
+    const stored = await findOwn(changeId);
+    // The diffs run in a thread of their own.
+    const [shown, reviewed] = await Promise.all([render(stored), review(stored)]);
     if (page > shown.pages.length) {
       throw new BudgieError("INPUT_INVALID", `There is no page ${page}: the change set has ${shown.pages.length}.`);
     }
-    return toPageResult(stored, { shown, page, review: await review(stored, own) });
+    return toPageResult(stored, { shown, page, review: reviewed });
   }
 
   /** Compares a set that waits with its directory as it is now. Only the client's own sets are named. */
-  async function review(stored: StoredSet, others: readonly StoredSet[]): Promise<ChangesReview | undefined> {
+  async function review(stored: StoredSet): Promise<ChangesReview | undefined> {
     if (!isWaiting(stored)) return undefined;
-    const { reviewSet } = await import("@budgie/copies/review");
+    const [sets, { reviewSet }] = await Promise.all([openSets(), import("@budgie/copies/review")]);
     const base = await bases.load(stored.sessionId);
-    return reviewSet(stored, { sets: await openSets(), base, others });
+    const others = (await sets.listOpen(stored.root)).filter(({ sessionId }) => isOwn(sessionId));
+    return reviewSet(stored, { sets, base, others });
   }
 
   /** Renders a set once for all of its pages, so that they belong together. */
@@ -69,8 +77,7 @@ export function createChangeTools(options: ChangesOptions): ClientTools {
 
   async function apply(input: unknown, { ask }: Pick<CallHooks, "ask">): Promise<CallToolResult> {
     const { changeId, onConflict = "stop", reviewToken } = parseToolInput(applyInput, input);
-    const own = await listOwn();
-    const stored = findSet(own, changeId);
+    const stored = await findOwn(changeId);
     if (!isSame(reviewToken, stored.token)) {
       throw new BudgieError(
         "INPUT_INVALID",
@@ -84,7 +91,7 @@ export function createChangeTools(options: ChangesOptions): ClientTools {
       ]);
       // One that waits by the time of the apply would be applied without a question.
       if (!isWaiting(stored)) throw notOpen(stored);
-      await askToApply(stored, { ask, inConflict: onConflict, review: await review(stored, own) });
+      await askToApply(stored, { ask, inConflict: onConflict, review: await review(stored) });
     }
     const { applyChanges } = await import("@budgie/copies/apply");
     const { toAppliedResult } = await load();
@@ -95,7 +102,7 @@ export function createChangeTools(options: ChangesOptions): ClientTools {
 
   async function discard(input: unknown): Promise<CallToolResult> {
     const { changeId } = parseToolInput(discardInput, input);
-    const { id, state } = await (await openSets()).discard(findSet(await listOwn(), changeId).id);
+    const { id, state } = await (await openSets()).discard((await findOwn(changeId)).id);
     return {
       content: [{ type: "text", text: `The change set is ${state}.` }],
       structuredContent: { changeId: id, state },
@@ -126,10 +133,10 @@ function isWaiting({ state }: StoredSet): boolean {
 
 const SHORTEST_ID = 8;
 
-function findSet(own: readonly StoredSet[], changeId: string): StoredSet {
+function findId(own: readonly Pick<StoredSet, "id">[], changeId: string): string {
   const found = own.filter(({ id }) => changeId.length >= SHORTEST_ID && id.startsWith(changeId));
   const [stored] = found;
-  if (stored !== undefined && found.length === 1) return stored;
+  if (stored !== undefined && found.length === 1) return stored.id;
   throw new BudgieError(
     "INPUT_INVALID",
     `None of your sessions has the change set ${JSON.stringify(changeId.slice(0, 64))}. Call changes without a changeId to list yours.`,

@@ -1,0 +1,73 @@
+import { setImmediate as letOthersWork } from "node:timers/promises";
+import type { Base } from "../copying/base-files.ts";
+import { openHostFolder } from "../host/host-folder.ts";
+import type { ChangeSets } from "../sets/change-sets.ts";
+import { findDrift, type Drift } from "./find-drift.ts";
+
+/** A comparison of a directory with a base that began before there was a set to review. */
+export type EarlyDrift = {
+  /** Yields items, and pauses the comparison from the first to the end, since both want this thread */
+  readonly pauseDuring: <Item>(items: AsyncIterable<Item>) => AsyncGenerator<Item>;
+  /** Resolves to the result; to `undefined` if the directory cannot be compared */
+  readonly finish: () => Promise<RootDrift | undefined>;
+  /** Ends the comparison, unless it has finished */
+  readonly stop: () => void;
+};
+
+/** Drift with the device and inode of the directory that was compared. */
+type RootDrift = Drift & { readonly root: string };
+
+type Beginning = {
+  readonly sets: Pick<ChangeSets, "advance">;
+  readonly sessionId: string;
+  readonly directory: string;
+  readonly base: Pick<Base, "manifest" | "startedMs">;
+};
+
+/**
+ * Begins to compare a directory with a base, in the time in which other programs list an agent's copy. A turn that changed nothing needs no
+ * result, so it should not wait for one either.
+ */
+export function beginDrift(beginning: Beginning): EarlyDrift {
+  const stopped = new AbortController();
+  let paused: Promise<void> | undefined;
+  let go: () => void = () => undefined;
+
+  async function mayGoOn(): Promise<void> {
+    await paused;
+    await letOthersWork();
+    stopped.signal.throwIfAborted();
+  }
+
+  const found = compare(beginning, mayGoOn).catch(() => undefined);
+  return {
+    async *pauseDuring(items) {
+      try {
+        for await (const item of items) {
+          paused ??= new Promise((resolve) => (go = resolve));
+          yield item;
+        }
+      } finally {
+        go();
+      }
+    },
+    finish: () => found,
+    stop() {
+      stopped.abort();
+      go();
+    },
+  };
+}
+
+async function compare(
+  { base, directory, sessionId, sets }: Beginning,
+  pause: () => Promise<void>,
+): Promise<RootDrift> {
+  const host = await openHostFolder(directory);
+  try {
+    const manifest = await sets.advance(sessionId, base.manifest, base.startedMs);
+    return { root: host.identity, ...(await findDrift(host, { ...base, manifest }, { pause })) };
+  } finally {
+    host.close();
+  }
+}
