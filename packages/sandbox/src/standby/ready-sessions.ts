@@ -5,7 +5,7 @@ import type { Starts } from "./until-quiet.ts";
 export type Preparable = { readonly warmUp: () => Promise<void>; readonly remove: () => Promise<void> };
 
 /** The sessions that are ready before a call needs them. */
-export type ReadySessions<Session> = {
+export type Prepared<Session> = {
   /** Has sessions made ready from now on: one, or as many as began at once before. */
   readonly prepare: () => void;
   /** Makes others ready, if any were ever prepared. */
@@ -28,7 +28,7 @@ const AT_ONCE_MS = 500;
 export function createReadySessions<Session extends Preparable>(
   { starts, ...options }: ReadyOptions,
   openSession: () => Promise<Session>,
-): ReadySessions<Session> {
+): Prepared<Session> {
   const ready = createStandbys<Standby & { readonly session: Session }>(options);
   const places = Array.from({ length: options.most }, ready.open);
   const inState = (...states: readonly string[]) => places.filter((place) => states.includes(place.state()));
