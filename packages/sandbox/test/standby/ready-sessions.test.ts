@@ -1,11 +1,11 @@
 import { EventEmitter, once } from "node:events";
 import { afterEach, expect, it } from "vitest";
-import { createReadySessions, type ReadySessions } from "../../src/standby/ready-sessions.ts";
+import { createReadySessions, type Prepared } from "../../src/standby/ready-sessions.ts";
 
 type Session = { readonly id: number; readonly warmUp: () => Promise<void>; readonly remove: () => Promise<void> };
 
 const MOST = 4;
-type Opened = { sessions: ReadySessions<Session>; made: number; atOnce: number; left: number };
+type Opened = { sessions: Prepared<Session>; made: number; atOnce: number; left: number };
 let opened: Opened | undefined;
 afterEach(() => opened?.sessions.close());
 
@@ -13,7 +13,7 @@ afterEach(() => opened?.sessions.close());
 function create({ warmUp = async () => undefined }: { readonly warmUp?: (id: number) => Promise<void> } = {}): Opened {
   let making = 0;
   const starts = { activeCount: 0, pendingCount: 0 };
-  const sessions: ReadySessions<Session> = createReadySessions<Session>(
+  const sessions: Prepared<Session> = createReadySessions<Session>(
     { idleMs: 60_000, isMemoryShort: () => false, most: MOST, starts, untilQuiet: async () => undefined },
     async () => {
       const id = ++place.made;
