@@ -135,7 +135,8 @@ export function toIsolation({ cpus, memoryBytes, pids }: EngineLimits, seccomp: 
 
 /**
  * The option of a container that has no network but its own loopback, beside the network mode `none`. The runtime then makes the loopback alone:
- * Docker would run its own program twice for it, which takes as long as all else of a start.
+ * Docker would run its own program twice for it, which takes as long as all else of a start. Nor does it write an `/etc/hosts` then: agents have
+ * budgie's own.
  */
 export const WITHOUT_NETWORK = { NetworkDisabled: true };
 

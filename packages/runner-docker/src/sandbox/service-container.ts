@@ -1,11 +1,5 @@
 import type { ContainerCreateOptions } from "dockerode";
-import {
-  toIsolation,
-  ULIMITS,
-  WITHOUT_NETWORK,
-  type EngineLimits,
-  type SandboxContainer,
-} from "./container-options.ts";
+import { toIsolation, ULIMITS, type EngineLimits, type SandboxContainer } from "./container-options.ts";
 import { toMount } from "./to-mount.ts";
 
 export type ServiceContainer = Pick<
@@ -33,7 +27,6 @@ export function toServiceContainer(service: ServiceContainer): ContainerCreateOp
     User: `${user.uid}:${user.gid}`,
     Labels: { ...labels },
     Healthcheck: { Test: ["NONE"] },
-    ...WITHOUT_NETWORK,
     HostConfig: {
       ...toIsolation(SERVICE_LIMITS, seccomp),
       CpuShares: 512,
@@ -41,6 +34,7 @@ export function toServiceContainer(service: ServiceContainer): ContainerCreateOp
       // Its last words, should it not start.
       LogConfig: { Type: "json-file", Config: { "max-size": "1m", "max-file": "1" } },
       Init: true,
+      // The engine writes an /etc/hosts for it, since some servers listen by the name localhost.
       NetworkMode: "none",
       Tmpfs: {
         "/tmp": "rw,nosuid,nodev,noexec,size=512m,mode=1777",

@@ -19,7 +19,6 @@ it("A service has exactly this isolation profile", () => {
     Cmd: [],
     Env: ["WORD=x"],
     User: "1000:1001",
-    NetworkDisabled: true,
   });
   expect(options.HostConfig).toEqual({
     Init: true,
