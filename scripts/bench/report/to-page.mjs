@@ -22,7 +22,7 @@ const NOTES = {
   startup: "To `tools/list`:",
   memory: "Resident, idle 15 s; containers by the engine:",
   copies:
-    "A copy is filled before its container starts, and read before the answer. Eight hardened containers alone take 0.78 of `docker run` (`concurrency`); each of eight new sessions needs two:",
+    "A copy is filled before its container starts, and read before the answer. Eight hardened containers alone take 0.78 of `docker run` (`concurrency`); each of eight new sessions needs two, one of which is ready once as many began at once before:",
   hostile: "Others' turns, slowest pings and budgie's most memory meanwhile:",
   load: "Turns of another session, with the default limits:",
 };
