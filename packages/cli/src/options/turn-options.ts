@@ -90,7 +90,7 @@ export const turnOptions = {
       value: "<duration>",
     }),
     ahead: option(count.default(8), {
-      help: "how many next turns a sandbox keeps ready, at most 8, and one session; 8 by default, 0 makes nothing before a call",
+      help: "how many next turns a sandbox keeps ready, at most 8, and sessions, as many as began at once before; 8 by default, 0 makes nothing before a call",
       value: "<number>",
       visibility: "file",
     }),

@@ -138,7 +138,7 @@ export function toIsolation({ cpus, memoryBytes, pids }: EngineLimits, seccomp: 
  * Docker would run its own program twice for it, which takes as long as all else of a start. Nor does it write an `/etc/hosts` then: agents have
  * budgie's own.
  */
-export const WITHOUT_NETWORK = { NetworkDisabled: true };
+const WITHOUT_NETWORK = { NetworkDisabled: true };
 
 // With StdinOnce, a container's stdin ends with budgie's connection, which is its lease.
 export const SPOKEN_TO = {
