@@ -6,6 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createOwner, createSessionId } from "../../packages/core/dist/index.js";
 import { createKubernetesRunner } from "../../packages/runner-kubernetes/dist/index.js";
 import { startCluster } from "../../packages/testkit/dist/cluster/start-cluster.js";
@@ -17,15 +18,16 @@ import { findOver, toFigure, toRows } from "./lib/table.mjs";
 const NAME = "bench";
 const [IMAGE, SIDECAR] = ["budgie-demo", "budgie-kubernetes"];
 const KUBECTL = "kubectl run --rm -i IMAGE -- true";
-const EIGHT = "8 × kubectl run at once";
+const [EIGHT_KUBECTL, EIGHT] = ["8 × kubectl run at once", "8 first turns at once"];
 // Of the issue that the runner was built for.
 const LIMITS = {
   "first turn": 0.75,
   "first turn from a ready Pod": 0.15,
   "follow-up turn": 0.05,
-  "8 first turns at once": 0.75,
+  [EIGHT]: 0.75,
 };
 const REST_MS = 2_000;
+const WHERE = { namespace: NAME, limits: { cpus: 0.1, memoryBytes: 2 ** 28, diskBytes: 2 ** 27 } };
 const CONTENT = randomBytes(100 * 2 ** 20);
 const POLICY = {
   apiVersion: "networking.k8s.io/v1",
@@ -41,31 +43,37 @@ export async function measureCluster(rounds) {
   const server = await startCluster(NAME, images);
   const stateDir = await mkdtemp(join(tmpdir(), "budgie-bench-"));
   const { kubeconfig, proxy } = await openClusterProxy(server.kubeconfig);
-  const runners = [];
+  const withRunner = async (access, run) => {
+    const own = { stateDir: await mkdtemp(join(stateDir, "runner-")) };
+    const owner = createOwner(own);
+    const runner = await createKubernetesRunner({
+      ...WHERE,
+      ...access,
+      ...own,
+      owner,
+      image: images[0],
+      sidecarImage: images[1],
+    });
+    try {
+      return await run({ directory: stateDir, runner });
+    } finally {
+      await runner.close();
+      await owner.release();
+    }
+  };
   try {
     await server.kubectl(["create", "namespace", NAME]);
     await server.kubectl(["-n", NAME, "create", "-f", "-"], JSON.stringify(POLICY));
     for (const namespace of [NAME, "default"])
       await server.kubectl(["-n", namespace, "wait", "--for=create", "sa/default", "--timeout=100s"]);
-    const limits = { cpus: 0.1, memoryBytes: 2 ** 28, diskBytes: 2 ** 27 };
-    const where = { namespace: NAME, image: images[0], sidecarImage: images[1] };
-    const open = async (access) => {
-      const own = { stateDir: join(stateDir, String(runners.length)) };
-      const owner = createOwner(own);
-      const runner = await createKubernetesRunner({ ...where, ...access, ...own, owner, limits });
-      runners.push({ runner, owner });
-      return runner;
-    };
-    const place = { directory: stateDir, runner: await open({ kubeconfig: server.kubeconfig, ahead: 1 }) };
-    const turns = await measure(server, place, rounds);
-    // After the turns, which would share the node with its Pod.
-    const cuts = await measureCut({ directory: stateDir, runner: await open({ kubeconfig }) }, proxy, rounds);
-    return { rows: [...turns.rows, ...cuts.rows], over: [...turns.over, ...cuts.over] };
+    // One runner after another, since the Pods of each would share the node with those of others.
+    const direct = { kubeconfig: server.kubeconfig };
+    const turns = await withRunner({ ...direct, ahead: 1 }, (place) => measureTurns(server, place, rounds));
+    const eights = await withRunner(direct, (place) => measureEight(server, place, rounds));
+    const cuts = await withRunner({ kubeconfig }, (place) => measureCut(place, proxy, rounds));
+    const all = [turns, eights, cuts];
+    return { rows: all.flatMap(({ rows }) => rows), over: all.flatMap(({ over }) => over) };
   } finally {
-    for (const { owner, runner } of runners) {
-      await runner.close();
-      await owner.release();
-    }
     proxy.close();
     await server[Symbol.asyncDispose]();
     await rm(stateDir, { recursive: true, force: true });
@@ -73,72 +81,72 @@ export async function measureCluster(rounds) {
   }
 }
 
-async function measure(server, { directory, runner }, rounds) {
-  let count = 0;
-  const kubectlRun = () =>
-    server.kubectl([
-      "run",
-      `bench-${count++}`,
-      "--rm",
-      "-i",
-      "--restart=Never",
-      `--image=${IMAGE}:${NAME}`,
-      "--",
-      "true",
-    ]);
-  const eight = async (run) => {
-    // The node still removes the Pods of the case before.
-    await new Promise((resolve) => setTimeout(resolve, REST_MS));
-    return timed(() => Promise.all(Array.from({ length: 8 }, run)));
-  };
-  const turn = async (session) => {
-    const child = await start(session, directory, ["true"]);
-    for (const stream of [child.stdout, child.stderr]) stream.resume();
-    await child.exit;
-  };
-  const first = async (id) => {
-    const session = await openFilled(runner, id);
-    await turn(session);
-    return session;
-  };
-  const timed = async (run) => {
-    const began = performance.now();
-    const kept = await run();
-    return [performance.now() - began, kept];
-  };
-  const held = await first();
+/** Measures turns of one session after another. */
+async function measureTurns(server, place, rounds) {
+  const { directory, runner } = place;
+  const held = await takeFirst(place);
   const cases = {
-    [KUBECTL]: kubectlRun,
-    "first turn": async () => {
-      const [time, session] = await timed(() => first());
-      await session.remove();
-      return [time];
-    },
+    [KUBECTL]: () => runKubectl(server),
+    "first turn": () => timeFirst(() => takeFirst(place)),
     "first turn from a ready Pod": async () => {
       runner.ahead.prepare();
-      while (runner.ahead.count().sessions === 0) await new Promise((resolve) => setTimeout(resolve, 100));
-      const [time, session] = await timed(async () => first(await runner.ahead.take()));
-      await session.remove();
-      return [time];
+      while (runner.ahead.count().sessions === 0) await sleep(100);
+      return timeFirst(async () => takeFirst(place, await runner.ahead.take()));
     },
-    "follow-up turn": () => turn(held),
-    [EIGHT]: async () => [(await eight(kubectlRun))[0]],
-    "8 first turns at once": async () => {
-      const [time, sessions] = await eight(() => first());
-      await Promise.all(sessions.map((session) => session.remove()));
-      return [time];
-    },
+    "follow-up turn": () => takeTurn(held, directory),
   };
-  const times = await interleave(cases, rounds, 1);
-  const rows = toRows(times, (title) =>
-    title.startsWith("8 first") ? EIGHT : title.includes("turn") ? KUBECTL : undefined,
-  );
+  const rows = toRows(await interleave(cases, rounds, 1), (title) => (title.includes("turn") ? KUBECTL : undefined));
   const printing = await measurePrinting({
     start: (argv) => start(held, directory, argv),
     readSidecar: () => readSidecar(server, held.id),
   });
   const bytes = await measureBytes(held, rounds);
   return { rows: [...rows, ...printing.rows, ...bytes], over: [...findOver(rows, LIMITS), ...printing.over] };
+}
+
+/** Measures sessions that begin at once, on a node without other Pods. */
+async function measureEight(server, place, rounds) {
+  const rested = async (run) => {
+    // The node still removes the Pods of the case before.
+    await sleep(REST_MS);
+    return run();
+  };
+  const cases = {
+    [EIGHT_KUBECTL]: () => rested(() => timeFirst(() => eight(() => runKubectl(server)))),
+    [EIGHT]: () => rested(() => timeFirst(() => eight(() => takeFirst(place)))),
+  };
+  const rows = toRows(await interleave(cases, rounds, 1), (title) => (title === EIGHT ? EIGHT_KUBECTL : undefined));
+  return { rows, over: findOver(rows, LIMITS) };
+}
+
+const eight = (run) => Promise.all(Array.from({ length: 8 }, run));
+
+/** Times first turns, and removes their sessions afterwards. */
+async function timeFirst(run) {
+  const began = performance.now();
+  const sessions = [await run()].flat();
+  const time = performance.now() - began;
+  await Promise.all(sessions.map((session) => session.remove?.()));
+  return [time];
+}
+
+let count = 0;
+
+function runKubectl(server) {
+  const name = `bench-${count++}`;
+  return server.kubectl(["run", name, "--rm", "-i", "--restart=Never", `--image=${IMAGE}:${NAME}`, "--", "true"]);
+}
+
+async function takeFirst({ directory, runner }, id) {
+  const session = await openFilled(runner, id);
+  await takeTurn(session, directory);
+  return session;
+}
+
+async function takeTurn(session, directory) {
+  const child = await start(session, directory, ["true"]);
+  for (const stream of [child.stdout, child.stderr]) stream.resume();
+  await child.exit;
 }
 
 async function measureCut({ directory, runner }, proxy, rounds) {
