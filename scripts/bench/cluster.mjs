@@ -27,7 +27,7 @@ const LIMITS = {
   [EIGHT]: 0.75,
 };
 const REST_MS = 2_000;
-const WHERE = { namespace: NAME, limits: { cpus: 0.1, memoryBytes: 2 ** 28, diskBytes: 2 ** 27 } };
+const WHERE = { namespace: NAME, limits: { memoryBytes: 2 ** 28, diskBytes: 2 ** 27 } };
 const CONTENT = randomBytes(100 * 2 ** 20);
 const POLICY = {
   apiVersion: "networking.k8s.io/v1",

@@ -11,8 +11,8 @@ const SIDECAR_LIMITS = { cpu: "1", ...SIDECAR };
 // Logs of kubelet count as well.
 const OWN_DISK_BYTES = 64 * MIB;
 const GRACE_SECONDS = 5;
-// An agent waits for its model most of the time, and a node of two processors has less to give.
-const RESERVED_CPUS = 0.5;
+// An agent waits for its model most of the time, and the sandboxes of a team wait at different times.
+const RESERVED_CPUS = 0.1;
 
 /**
  * The hook of the sidecar that makes what the agent's container needs. Kubelet makes that container after it; it would make the folders itself, of

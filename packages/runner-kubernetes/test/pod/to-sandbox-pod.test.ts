@@ -57,7 +57,7 @@ describe("the Pod of a session", () => {
             workingDir: "/home/agent",
             terminationMessagePath: "/budgie-end",
             securityContext: LOCKED,
-            resources: { requests: AGENT, limits: AGENT },
+            resources: { requests: { ...AGENT, cpu: "100m" }, limits: AGENT },
             volumeMounts: [
               { name: "programs", mountPath: "/budgie", readOnly: true },
               { name: "home", mountPath: "/home/agent", subPath: "agent" },
@@ -78,10 +78,10 @@ describe("the Pod of a session", () => {
     });
   });
 
-  it("needs half a processor free on a node, and may use more", () => {
+  it("needs a tenth of a processor free on a node, and may use more", () => {
     const [, agent] = toSandboxPod({ ...SHAPE, limits: { ...SHAPE.limits, cpus: 2 } }).spec.containers;
 
-    expect([agent.resources.requests.cpu, agent.resources.limits.cpu]).toEqual(["500m", "2000m"]);
+    expect([agent.resources.requests.cpu, agent.resources.limits.cpu]).toEqual(["100m", "2000m"]);
   });
 
   it("shows the host's files at the path of the user's home, read-only, unless that is needed for something else", () => {
