@@ -9,7 +9,6 @@ export const SHAPE: PodShape = {
   pullPolicy: "Never",
   user: { uid: 1000, gid: 1001 },
   limits: {
-    // A node of two processors has room for six.
     cpus: 0.25,
     memoryBytes: 1024 * MIB,
     homeBytes: 100 * MIB,
