@@ -25,7 +25,7 @@ const POLICY = {
   metadata: { name: "deny-all" },
   spec: { podSelector: {}, policyTypes: ["Ingress", "Egress"] },
 };
-// With less of a processor, the scan of the node by each new runner takes ten seconds. With more, a node of two has no room for five.
+// With less of a processor, the scan of the node by each new runner takes ten seconds.
 const LIMITS = { memoryBytes: 512 * 1024 ** 2, cpus: 0.3 };
 
 const COPIED = ["budgie-demo:latest", "budgie-kubernetes:latest"];

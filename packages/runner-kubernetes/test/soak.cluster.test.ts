@@ -12,7 +12,7 @@ import { startRunnerCluster, type RunnerCluster } from "./runner-cluster.ts";
 const lack = findClusterLack();
 const NAME = "soak";
 const SEED = Number(process.env["BUDGIE_TEST_SEED"] ?? 38);
-// A node of two processors has room for four such Pods. The attempts on a Pod's walls take a second of a processor.
+// The attempts on a Pod's walls take a second of a processor.
 const USERS = 4;
 const TURNS = 25;
 const LIMITS = { memoryBytes: 512 * 1024 ** 2, cpus: 0.2 };
