@@ -20,8 +20,6 @@ export function createRewritingEngine(
       if (method !== "POST" || !/\/containers\/create(\?|$)/.test(url)) return { url, body };
       const creation = JSON.parse(body.toString()) as CreateBody;
       if (creation.Labels["dev.budgie.role"] === role) await rewrite(creation);
-      // A container that a control gives a network would still have none.
-      if (creation.HostConfig.NetworkMode !== "none") delete creation.NetworkDisabled;
       return { url, body: Buffer.from(JSON.stringify(creation)) };
     },
     toAnswer: (url, answer) => (/\/containers\/[^/]+\/json/.test(url) ? hidePid(answer) : answer),
