@@ -85,7 +85,6 @@ export function toSandboxContainer(turn: SandboxContainer): ContainerCreateOptio
     StopSignal: "SIGTERM",
     Healthcheck: { Test: ["NONE"] },
     ...SPOKEN_TO,
-    ...(network === "none" ? WITHOUT_NETWORK : {}),
     HostConfig: {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
       ...toIsolation(limits, seccomp),
@@ -133,13 +132,6 @@ export function toIsolation({ cpus, memoryBytes, pids }: EngineLimits, seccomp: 
   };
 }
 
-/**
- * The option of a container that has no network but its own loopback, beside the network mode `none`. The runtime then makes the loopback alone:
- * Docker would run its own program twice for it, which takes as long as all else of a start. Nor does it write an `/etc/hosts` then: agents have
- * budgie's own.
- */
-const WITHOUT_NETWORK = { NetworkDisabled: true };
-
 // With StdinOnce, a container's stdin ends with budgie's connection, which is its lease.
 export const SPOKEN_TO = {
   OpenStdin: true,
@@ -175,7 +167,6 @@ export function toSessionContainer(container: ForwarderContainer): ContainerCrea
     User: `${user.uid}:${user.gid}`,
     Labels: { ...labels },
     Healthcheck: { Test: ["NONE"] },
-    ...WITHOUT_NETWORK,
     HostConfig: {
       ...toIsolation(SESSION_CONTAINER_LIMITS, seccomp),
       NetworkMode: "none",
@@ -208,7 +199,6 @@ export function toPrintingContainer(printing: PrintingContainer): ContainerCreat
     Labels: { ...labels },
     Healthcheck: { Test: ["NONE"] },
     ...SPOKEN_TO,
-    ...WITHOUT_NETWORK,
     HostConfig: {
       ...(runtime === undefined ? {} : { Runtime: runtime }),
       ...toIsolation(PRINTING_LIMITS, seccomp),

@@ -34,7 +34,6 @@ export function toServiceContainer(service: ServiceContainer): ContainerCreateOp
       // Its last words, should it not start.
       LogConfig: { Type: "json-file", Config: { "max-size": "1m", "max-file": "1" } },
       Init: true,
-      // The engine writes an /etc/hosts for it, since some servers listen by the name localhost.
       NetworkMode: "none",
       Tmpfs: {
         "/tmp": "rw,nosuid,nodev,noexec,size=512m,mode=1777",
