@@ -103,6 +103,8 @@ async function measureLarge({ direct, place, server }) {
 
 async function measureChanges({ direct, place, server }, rounds) {
   const [live, copied] = [await fill(place, MANY_FILES, MANY_BYTES), await fill(place, MANY_FILES, MANY_BYTES)];
+  // The disk still writes what other cases left.
+  await execute("sync");
   let round = 0;
   const work = () => `[[run: for n in $(seq 20); do echo ${round++} >folder-0/file-$n.txt; done]]`;
   const begin = async (budgie, directory) => {
