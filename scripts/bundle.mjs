@@ -29,7 +29,7 @@ const FILES = {
   // Not its symlink, which npm leaves out of packages
   "Dockerfile.sandbox": "sandbox-image/Dockerfile.sandbox",
   "docker/entrypoint.sh": "sandbox-image/docker/entrypoint.sh",
-  // Of the image that "budgie image push" builds
+  // Files of the image that "budgie image push" builds
   "docker/kubernetes/Dockerfile": "pod-image/Dockerfile",
   "packages/runner-kubernetes/hold/linux-amd64": "pod-image/hold/linux-amd64",
   "packages/runner-kubernetes/hold/linux-arm64": "pod-image/hold/linux-arm64",

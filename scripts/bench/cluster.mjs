@@ -19,7 +19,7 @@ const NAME = "bench";
 const [IMAGE, SIDECAR] = ["budgie-demo", "budgie-kubernetes"];
 const KUBECTL = "kubectl run --rm -i IMAGE -- true";
 const [EIGHT_KUBECTL, EIGHT] = ["8 × kubectl run at once", "8 first turns at once"];
-// Of the issue that the runner was built for.
+// The issue that the runner was built for names them.
 const LIMITS = {
   "first turn": 0.75,
   "first turn from a ready Pod": 0.15,

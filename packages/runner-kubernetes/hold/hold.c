@@ -38,7 +38,7 @@
 #include "kernel.h"
 
 enum { HEADER = 8, PAYLOAD = 64 * 1024, ORDER = 2 * 1024 * 1024, WINDOW = 256 * 1024 };
-/* Of the space for messages, some is kept for the short ones, which must not wait. */
+/* Some of the space for messages is kept for the short ones, which must not wait. */
 enum { SHORT = 256, OUTGOING = 2 * (HEADER + PAYLOAD) + SHORT };
 enum { CONNECT_SECONDS = 60, GRACE_SECONDS = 2, CLEAN_SECONDS = 10, PAUSE_MS = 5 };
 

@@ -17,7 +17,7 @@ union address {
 static const unsigned char question[] = {0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1};
 
 static const char *result_of(long error) {
-  /* Who closes a connection at once had accepted it. */
+  /* A server that closes a connection at once had accepted it. */
   if (error == 0 || error == ECONNRESET) return "connected";
   if (error == EACCES || error == EPERM) return "denied";
   if (error == ECONNREFUSED) return "refused";

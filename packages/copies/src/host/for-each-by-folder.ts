@@ -31,7 +31,7 @@ export async function forEachByFolder<Item extends { readonly path: string }>(
 }
 
 /** Groups items by the path of their folder, which ends in a slash unless it is empty. */
-function groupByFolder<Item extends { readonly path: string }>(
+export function groupByFolder<Item extends { readonly path: string }>(
   items: Iterable<Item>,
 ): ReadonlyMap<string, readonly Item[]> {
   const groups = new Map<string, Item[]>();

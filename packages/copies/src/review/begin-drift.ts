@@ -1,8 +1,8 @@
 import { setImmediate as letOthersWork } from "node:timers/promises";
 import type { Base } from "../copying/base-files.ts";
-import { openHostFolder } from "../host/host-folder.ts";
+import { openHostFolder, type HostFolder } from "../host/host-folder.ts";
 import type { ChangeSets } from "../sets/change-sets.ts";
-import { findDrift, type Drift } from "./find-drift.ts";
+import { findDrift, type Drift, type FindingDrift } from "./find-drift.ts";
 
 /** A comparison of a directory with a base that began before there was a set to review. */
 export type EarlyDrift = {
@@ -59,14 +59,23 @@ export function beginDrift(beginning: Beginning): EarlyDrift {
   };
 }
 
+/** Compares a directory with a base, and with what has been applied of it since. */
+export async function compareNow(
+  host: HostFolder,
+  { base, sessionId, sets }: Omit<Beginning, "directory">,
+  options?: FindingDrift,
+): Promise<Drift> {
+  const manifest = await sets.advance(sessionId, base.manifest, base.startedMs);
+  return findDrift(host, { ...base, manifest }, options);
+}
+
 async function compare(
   { base, directory, sessionId, sets }: Beginning,
   pause: () => Promise<void>,
 ): Promise<RootDrift> {
   const host = await openHostFolder(directory);
   try {
-    const manifest = await sets.advance(sessionId, base.manifest, base.startedMs);
-    return { root: host.identity, ...(await findDrift(host, { ...base, manifest }, { pause })) };
+    return { root: host.identity, ...(await compareNow(host, { base, sessionId, sets }, { pause })) };
   } finally {
     host.close();
   }

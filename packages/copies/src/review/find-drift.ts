@@ -6,6 +6,7 @@ import { hasGitName } from "@budgie/core/guard";
 import { pathIn, type FolderHandle } from "@budgie/core/walk";
 import type { Base } from "../copying/base-files.ts";
 import type { FileCalls } from "../host/file-calls.ts";
+import { groupByFolder } from "../host/for-each-by-folder.ts";
 import type { HostFolder } from "../host/host-folder.ts";
 import { readHostEntry } from "../host/read-host-entry.ts";
 
@@ -41,7 +42,7 @@ export async function findDrift(
   const left = { bytes };
   let leftMs = timeMs;
   let isWhole = true;
-  for (const [folder, entries] of groupByFolder(manifest)) {
+  for (const [folder, entries] of findFolders(manifest)) {
     const batches = toBatches(entries);
     for (const batch of batches) {
       if (leftMs <= 0) return { paths, isWhole: false };
@@ -65,17 +66,10 @@ type Folders = ReadonlyMap<string, readonly TreeEntry[]>;
 const grouped = new WeakMap<Manifest, Folders>();
 
 /** Groups entries by the path of their folder, which ends in a slash unless it is empty. Git's own are left out, as in change sets. */
-function groupByFolder(manifest: Manifest): Folders {
+function findFolders(manifest: Manifest): Folders {
   const known = grouped.get(manifest);
   if (known !== undefined) return known;
-  const folders = new Map<string, TreeEntry[]>();
-  for (const entry of manifest.entries) {
-    const folder = entry.path.slice(0, entry.path.lastIndexOf("/") + 1);
-    if (hasGitName(entry.path)) continue;
-    const known = folders.get(folder);
-    if (known === undefined) folders.set(folder, [entry]);
-    else known.push(entry);
-  }
+  const folders = groupByFolder(manifest.entries.filter(({ path }) => !hasGitName(path)));
   grouped.set(manifest, folders);
   return folders;
 }

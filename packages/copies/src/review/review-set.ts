@@ -5,10 +5,8 @@ import { planApply } from "../apply/plan-apply.ts";
 import type { Base } from "../copying/base-files.ts";
 import { escapeUnseen } from "../diffs/escape-bytes.ts";
 import { MOST_NAMED, namePaths } from "../diffs/name-paths.ts";
-import type { HostFolder } from "../host/host-folder.ts";
 import type { ChangeSets, StoredSet } from "../sets/change-sets.ts";
-import type { EarlyDrift } from "./begin-drift.ts";
-import { findDrift, type Drift } from "./find-drift.ts";
+import { compareNow, type EarlyDrift } from "./begin-drift.ts";
 import { findOverlaps } from "./find-overlaps.ts";
 
 export type ReviewOptions = {
@@ -34,22 +32,14 @@ export async function reviewSet(
       if (base === undefined)
         return { conflicts: namePaths(own), drift: { ...namePaths(own), isWhole: false }, overlaps };
       const found = await early?.finish();
-      const { isWhole, paths } = found?.root === stored.root ? found : await compareNow(host, stored, { base, sets });
+      const { isWhole, paths } =
+        found?.root === stored.root ? found : await compareNow(host, { base, sessionId: stored.sessionId, sets });
       return { conflicts: namePaths(own), drift: { ...namePaths(paths), isWhole }, overlaps };
     });
   } catch (error) {
     if (!(error instanceof BudgieError)) throw error;
     return { conflicts: NONE, drift: { ...NONE, isWhole: false }, overlaps, problem: escapeUnseen(error.message) };
   }
-}
-
-async function compareNow(
-  host: HostFolder,
-  { sessionId }: StoredSet,
-  { base, sets }: Pick<ReviewOptions, "sets"> & { readonly base: Pick<Base, "manifest" | "startedMs"> },
-): Promise<Drift> {
-  const manifest = await sets.advance(sessionId, base.manifest, base.startedMs);
-  return findDrift(host, { ...base, manifest });
 }
 
 const NONE: NamedPaths = { count: 0, paths: [] };
