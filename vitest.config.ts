@@ -55,7 +55,7 @@ export const LONGEST = [
   "cli/test/commands/doctor/prove.docker",
   "claims/test/prove.docker",
   "claims/test/gvisor.docker",
-  "claims/test/claims.cluster",
+  ...["claims/test/claims", "runner-kubernetes/test/faults"].map((name) => `${name}.cluster`),
   "runner-docker/test/contract.docker",
   ...["servers/servers", "kernel/read-only", "session/caller", "network/proxy"].map(
     (name) => `claims/test/${name}.docker`,
@@ -74,8 +74,8 @@ export const LONGEST = [
   ...["contract", "stopping"].map((name) => `runner-local/test/${name}.process`),
   ...["one-call", "commands/docs-site"].map((name) => `cli/test/${name}.process`),
   ...["engine", "agent", "budgie"].map((name) => `cli/test/faults/${name}.faults`),
-  ...["contract", "soak", "proof/gate", "kubernetes-runner"].map((name) => `runner-kubernetes/test/${name}.cluster`),
-  "cli/test/commands/cluster/cluster-commands.cluster",
+  ...["contract", "proof/gate", "soak", "kubernetes-runner"].map((name) => `runner-kubernetes/test/${name}.cluster`),
+  ...["cluster/turns-on-cluster", "commands/cluster/cluster-commands"].map((name) => `cli/test/${name}.cluster`),
   ...["languages/calling", "http", "languages/java", "languages/cancelling"].map(
     (name) => `cli/test/interop/${name}.interop`,
   ),
@@ -226,8 +226,8 @@ export default defineConfig({
           globalSetup: "packages/testkit/test/cluster/name-shared-cluster.ts",
           include: ["packages/*/test/**/*.cluster.test.ts"],
           ...onEngine,
-          // A cluster takes a gigabyte, and works more than it waits. Other projects run before.
-          maxWorkers: availableParallelism(),
+          // A cluster takes a gigabyte, and a file waits for two minutes. Other projects run before.
+          maxWorkers: availableParallelism() + 1,
           sequence: { groupOrder: 1 },
         },
       },

@@ -2,7 +2,7 @@
 // quick start, and puts beside them the files that they read. See docs/adr/0011 and 0018.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { chmod, cp, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, sep } from "node:path";
@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { toCacheFile } from "../packages/cli/bin/load-bundle.js";
 import { answerAsEngine } from "./lib/answer-as-engine.mjs";
+import { ALIASES, EXTERNAL, isCurrent } from "./lib/bundle-program.mjs";
 import { toLicenses } from "./lib/licenses.mjs";
 import { toStartMessages } from "./lib/start-messages.mjs";
 
@@ -42,32 +43,24 @@ const PROGRAMS = {
   "egress/dist/proxy-main.js": "egress/dist/proxy-main.mjs",
   "runner-kubernetes/dist/sidecar/pod-main.js": "pod-image/pod.cjs",
 };
-// better-sqlite3 has native code.
-const EXTERNAL = ["better-sqlite3"];
 // Loaded late and synchronously by `require`, so each is in a file of its own.
 const LATE = ["dockerode", "yaml"];
 // Dockerode needs them for SSH and for BuildKit's sessions, which budgie never uses.
 const LEFT_OUT = ["@grpc/grpc-js", "@grpc/proto-loader", "protobufjs", "ssh2"];
 // The SDK's server imports it for the answers to elicitation, which budgie never uses; a tenth of a start.
 const VALIDATOR = "/@modelcontextprotocol/sdk/dist/esm/validation/ajv-provider.js";
-// The package's build for `require` is UMD, whose imports a bundler cannot follow.
-const ALIASES = { "jsonc-parser": "jsonc-parser/lib/esm/main.js" };
 const SOURCES = [
   ...readdirSync(PACKAGES).map((name) => join(PACKAGES, name, "dist/.tsbuildinfo")),
   ...Object.keys(FILES).map((file) => join(ROOT, file)),
   ...["package-lock.json", "packages/cli/bin/load-bundle.js", "scripts/bundle.mjs"].map((file) => join(ROOT, file)),
-  ...["answer-as-engine", "licenses", "write-code-caches"].map((name) => join(ROOT, `scripts/lib/${name}.mjs`)),
+  ...["answer-as-engine", "bundle-program", "licenses", "write-code-caches"].map((name) =>
+    join(ROOT, `scripts/lib/${name}.mjs`),
+  ),
 ];
 const LIMIT_MS = 60_000;
 
-if (!isCurrent()) await makeBundle();
-
-/** Tells whether this Node's code cache is newer than all sources. The compiler updates its build info whenever it writes output. */
-function isCurrent() {
-  const timeOf = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const made = timeOf(toCacheFile(join(TARGET, MAIN)));
-  return SOURCES.every((file) => timeOf(file) <= made);
-}
+// The compiler updates its build info whenever it writes output.
+if (!isCurrent(toCacheFile(join(TARGET, MAIN)), SOURCES)) await makeBundle();
 
 /** Builds beside the old bundle, which may be in use, and then replaces it. */
 async function makeBundle() {

@@ -23,9 +23,9 @@ export async function importImage(docker, file, tag) {
   await follow(docker, await docker.importImage(createReadStream(file), { repo, tag: version, changes }));
 }
 
-/** Saves an image with its name to a tar file for another engine. */
-export async function saveImage(docker, tag, file) {
-  await pipeline(await docker.getImage(tag).get(), createWriteStream(file));
+/** Saves images with their names to a tar file for another engine, in which layers that they share are once. */
+export async function saveImages(docker, file, names) {
+  await pipeline(await docker.getImages({ names }), createWriteStream(file));
 }
 
 export async function loadImage(docker, file) {

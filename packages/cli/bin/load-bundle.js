@@ -33,7 +33,7 @@ function createLoader() {
     }
   }
 
-  /** Of the bundle's own files, and of what is not in it. */
+  /** Returns the `require` of one of the bundle's files, which finds its other files, and what is not in it. */
   function toRequire(file) {
     const folder = path.dirname(file);
     // Files of one folder find the same.
@@ -75,7 +75,7 @@ function toCacheFile(file) {
   return `${file}.v8-${process.versions.v8}-${process.platform}-${process.arch}.cache`;
 }
 
-/** What tells a cache that is whole, and of this very text: V8 only compares how long both are. */
+/** Returns the checksums by which a cache is known to be whole, and of this very text: V8 only compares how long both are. */
 function toSums(text, data) {
   const sums = Buffer.alloc(SUMS_BYTES);
   sums.writeUInt32LE(crc32(text), 0);

@@ -10,6 +10,8 @@ import { parseProfile, type Profile as KiroProfile } from "./kiro-cli/profile/se
 /** Path of this checkout's stand-in `kiro-cli`. It runs on this machine's Node, and needs a build. */
 export const kiroCliPath = fileURLToPath(new URL("../bin/kiro-cli", import.meta.url));
 
+const PROGRAM = fileURLToPath(new URL("../dist/bundle/kiro-cli/", import.meta.url));
+
 /**
  * Copies the stand-in `kiro-cli` and its own Node into a folder. `COPY <folder>/ /usr/local/` then installs it in any image with
  * glibc, libstdc++ and `/bin/sh`. It has the given profile, unless `FAKE_KIRO_PROFILE` names another; default `v2`.
@@ -18,7 +20,7 @@ export async function installKiroCli(targetDir: string, profile?: KiroProfile): 
   const library = join(targetDir, "lib", "kiro-cli");
   await mkdir(join(targetDir, "bin"), { recursive: true });
   await mkdir(library, { recursive: true });
-  await copyProgram(library);
+  await cp(PROGRAM, library, { recursive: true });
   await copyModules(join(library, "node_modules"));
   await copyFile(process.execPath, join(library, "node"), constants.COPYFILE_FICLONE);
   await chmod(join(library, "node"), 0o755);
@@ -32,19 +34,11 @@ export async function installKiroCli(targetDir: string, profile?: KiroProfile): 
   await chmod(launcher, 0o755);
 }
 
-async function copyProgram(library: string): Promise<void> {
-  const program = fileURLToPath(new URL("../dist/kiro-cli/", import.meta.url));
-  const isFolderOrScript = (path: string): boolean => !basename(path).includes(".") || path.endsWith(".js");
-  await cp(program, library, { recursive: true, filter: isFolderOrScript });
-  await writeFile(join(library, "package.json"), '{ "type": "module" }\n');
-}
-
-// The files that the program loads of its modules, without their sources.
+// The files that the program loads of the modules outside its bundle, without their sources.
 const MODULE_FILES: Readonly<Record<string, readonly string[]>> = {
   "better-sqlite3": ["package.json", "LICENSE", "lib", "build/Release/better_sqlite3.node"],
   bindings: ["package.json", "LICENSE.md", "bindings.js"],
   "file-uri-to-path": ["package.json", "LICENSE", "index.js"],
-  yaml: ["package.json", "LICENSE", "dist"],
 };
 
 async function copyModules(modules: string): Promise<void> {
@@ -81,7 +75,7 @@ function toLauncher(lines: readonly string[]): string {
 self=$0
 [ -L "$self" ] && self=$(readlink -f -- "$self")
 here=\${self%/*}/../lib/kiro-cli
-${lines.map((line) => `${line}\n`).join("")}exec "$here/node" "$here/main.js" "$@"
+${lines.map((line) => `${line}\n`).join("")}exec "$here/node" "$here/main.cjs" "$@"
 `;
 }
 

@@ -7,7 +7,11 @@ const root = fileURLToPath(new URL("../../../../", import.meta.url));
 export function setup(): void {
   if (process.env["BUDGIE_IS_SET_UP"] !== undefined) return;
   // A type error is printed and left to the checks: the compiled code runs anyway.
-  for (const args of [["node_modules/typescript/bin/tsc", "-b"], ["scripts/bundle.mjs"]]) {
+  for (const args of [
+    ["node_modules/typescript/bin/tsc", "-b"],
+    ["scripts/bundle-testkit.mjs"],
+    ["scripts/bundle.mjs"],
+  ]) {
     spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
   }
 }

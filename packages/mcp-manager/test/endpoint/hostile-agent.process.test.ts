@@ -13,6 +13,12 @@ async function introduce(url: string): Promise<string> {
   return response.headers.get("mcp-session-id") ?? "";
 }
 
+/** Begins a session, and returns a function that posts to it. */
+async function begin(url: string): Promise<(body: string) => Promise<Response>> {
+  const headers = { ...HEADERS, "mcp-session-id": await introduce(url) };
+  return (body) => fetch(url, { method: "POST", headers, body });
+}
+
 function toCall(id: number, given: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "wait", arguments: { given } } });
 }
@@ -20,9 +26,7 @@ function toCall(id: number, given: unknown): string {
 describe("an agent in a sandbox", () => {
   it("gets no message parsed that has too many values or levels", async () => {
     await using served = await serveEndpoint({ one: { tools: [wait] } });
-    const url = served.toUrl("one");
-    const headers = { ...HEADERS, "mcp-session-id": await introduce(url) };
-    const post = (body: string) => fetch(url, { method: "POST", headers, body });
+    const post = await begin(served.toUrl("one"));
     const many = Array.from({ length: 10_000 }, () => ({}));
     const initialize = { jsonrpc: "2.0", id: 1, method: "initialize", params: { capabilities: many.slice(0, 1000) } };
 
@@ -47,9 +51,8 @@ describe("an agent in a sandbox", () => {
 
   it("that hangs up cancels its call, whose arguments would stay in memory", async () => {
     await using served = await serveEndpoint({ one: { tools: [wait] } });
-    const url = served.toUrl("one");
-    const headers = { ...HEADERS, "mcp-session-id": await introduce(url) };
-    const pending = await fetch(url, { method: "POST", headers, body: toCall(1, "x") });
+    const post = await begin(served.toUrl("one"));
+    const pending = await post(toCall(1, "x"));
 
     await pending.body?.cancel();
 
@@ -57,19 +60,19 @@ describe("an agent in a sandbox", () => {
   });
 
   it("has at most 8 MiB of pending requests, and more when some have their answers", async () => {
-    await using served = await serveEndpoint({ one: { tools: [wait] } });
-    const url = served.toUrl("one");
-    const headers = { ...HEADERS, "mcp-session-id": await introduce(url) };
+    // A server that is slow to read its input gets only 4 MiB of it.
+    await using served = await serveEndpoint({ one: { tools: [wait] }, two: { tools: [wait] } });
+    const [one, two] = await Promise.all(["one", "two"].map(async (name) => begin(served.toUrl(name))));
     const size = LIMITS.pendingBytes / 4;
-    const post = (id: number) => fetch(url, { method: "POST", headers, body: toCall(id, "x".repeat(size - 1000)) });
+    const post = (id: number) => (id % 2 === 0 ? one : two)?.(toCall(id, "x".repeat(size - 1000)));
     const pending = await Promise.all([1, 2, 3, 4].map(post));
 
     const refused = await post(5);
     await pending[0]?.body?.cancel();
 
-    expect(pending.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    expect(refused.status).toBe(503);
-    expect(await refused.json()).toMatchObject({ error: { message: expect.stringContaining("too large together") } });
-    await vi.waitUntil(async () => (await post(6)).status === 200, 10_000);
+    expect(pending.map((response) => response?.status)).toEqual([200, 200, 200, 200]);
+    expect(refused?.status).toBe(503);
+    expect(await refused?.json()).toMatchObject({ error: { message: expect.stringContaining("too large together") } });
+    await vi.waitUntil(async () => (await post(6))?.status === 200, 10_000);
   });
 });

@@ -1,9 +1,8 @@
 import { recordCall } from "./record-call.ts";
-import { parseArguments, toUsageError } from "./parse-arguments.ts";
+import { toUsageError, type KiroArguments } from "./parse-arguments.ts";
 import { serveAcp } from "./acp/serve-acp.ts";
 import { answerV2 } from "./acp/answer-v2.ts";
 import { answerV3 } from "./acp/answer-v3.ts";
-import { printHelp } from "./print-help.ts";
 import { toExitError } from "./profile/exit-error.ts";
 import { databaseFile } from "./profile/kiro-folder.ts";
 import type { Settings } from "./profile/settings.ts";
@@ -11,12 +10,8 @@ import { startV3 } from "./start-v3.ts";
 import { findLogin } from "./state/find-login.ts";
 import { countRun, openDatabase } from "./state/open-database.ts";
 
-/** Runs `kiro-cli acp`, which the first engine does not have. */
-export async function acp(argv: readonly string[], given: Settings): Promise<void> {
-  if (given.traits.acp === undefined) throw toUsageError("unrecognized subcommand 'acp'");
-  const args = parseArguments("acp", argv, given);
-  const settings = { ...given, harness: args.harness };
-  if (args.help) return printHelp(settings);
+/** Runs `kiro-cli acp`. */
+export async function acp(args: KiroArguments, settings: Settings): Promise<void> {
   if (args.input !== undefined) throw toUsageError(`unexpected argument '${args.input}' found`);
   if (settings.logFile) recordCall(settings.logFile, undefined);
   if (settings.harness === "v3") startV3(settings);

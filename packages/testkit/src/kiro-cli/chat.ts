@@ -9,9 +9,8 @@ import { runHooks } from "./agent/run-hooks.ts";
 import type { KiroAgent } from "./agent/kiro-agent.ts";
 import { startMcpServers } from "./agent/mcp-servers.ts";
 import { loadUserRules } from "./agent/user-rules.ts";
-import { parseArguments, type KiroArguments } from "./parse-arguments.ts";
+import type { KiroArguments } from "./parse-arguments.ts";
 import { recordCall } from "./record-call.ts";
-import { printHelp } from "./print-help.ts";
 import { write } from "./output/output.ts";
 import { createTextOutput } from "./output/text-output.ts";
 import { toExitError } from "./profile/exit-error.ts";
@@ -28,10 +27,7 @@ import { openConversations } from "./state/conversation-store.ts";
 import { countRun, openDatabase, type KiroDatabase } from "./state/open-database.ts";
 
 /** Runs `kiro-cli chat`: one prompt, one answer. */
-export async function chat(argv: readonly string[], given: Settings): Promise<void> {
-  const args = parseArguments("chat", argv, given);
-  const settings = { ...given, harness: args.harness };
-  if (args.help) return printHelp(settings);
+export async function chat(args: KiroArguments, settings: Settings): Promise<void> {
   process.on("SIGINT", () => process.exit(1));
   if (settings.harness === "v3") startV3(settings);
   if (args.listSessions) return listSessions(settings);

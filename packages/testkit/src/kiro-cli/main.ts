@@ -15,24 +15,36 @@ async function main(argv: readonly string[]): Promise<void> {
 async function runCommand(command: string, rest: readonly string[], settings: Settings): Promise<void> {
   switch (command) {
     case "acp":
-      return (await import("./acp.ts")).acp(rest, settings);
     case "chat":
-      return (await import("./chat.ts")).chat(rest, settings);
+      return startAgent(command, rest, settings);
     case "whoami":
       return (await import("./whoami.ts")).whoami(settings);
     case "-h":
     case "--help":
     case "help":
-      return (await import("./print-help.ts")).printHelp(settings);
+      return printHelp(settings);
     default:
       throw (await import("./parse-arguments.ts")).toUsageError(`unrecognized subcommand '${command}'`);
   }
 }
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
+/** Runs a command that starts an agent. The first engine does not have `acp`. */
+async function startAgent(command: "acp" | "chat", argv: readonly string[], given: Settings): Promise<void> {
+  const { parseArguments, toUsageError } = await import("./parse-arguments.ts");
+  if (command === "acp" && given.traits.acp === undefined) throw toUsageError("unrecognized subcommand 'acp'");
+  const args = parseArguments(command, argv, given);
+  const settings = { ...given, harness: args.harness };
+  if (args.help) return printHelp(settings);
+  if (command === "acp") return (await import("./acp.ts")).acp(args, settings);
+  return (await import("./chat.ts")).chat(args, settings);
+}
+
+async function printHelp(settings: Settings): Promise<void> {
+  return (await import("./print-help.ts")).printHelp(settings);
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
   if (!isExitError(error)) throw error;
   if (error.message !== "") process.stderr.write(`${error.message}\n`);
   process.exit(error.exitCode);
-}
+});
