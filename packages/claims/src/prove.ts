@@ -27,6 +27,8 @@ const PROBE_LIMIT_MS = 240_000;
 // Probes spend most of their time waiting for the engine.
 const AT_ONCE = 4;
 
+type Verdicts = Awaited<ReturnType<typeof attemptTogether>>;
+
 const ABORTED = untried("aborted");
 
 /**
@@ -36,17 +38,17 @@ const ABORTED = untried("aborted");
 export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOptions): Promise<readonly ClaimResult[]> {
   await using lab = await createLab(options);
   const limit = pLimit(AT_ONCE);
+  const together = shareTurns(claims, (group) =>
+    limit(async () => (options.signal?.aborted ? new Map() : attemptTogether(lab, group))),
+  );
   const proveClaim = async (claim: Claim): Promise<ClaimResult> => {
-    const { id, isOfEngine = false, probes, promise, protections, sharesTurn = false } = claim;
+    const { id, isOfEngine = false, probes, promise, protections } = claim;
     const isMissing = isOfEngine && options.target.engine === undefined;
     const make = async (probe: Probe) => (isMissing ? untried(NO_ENGINE) : attempt(lab, probe));
-    const together =
-      sharesTurn && !isMissing
-        ? await limit(async () => (options.signal?.aborted ? new Map() : attemptTogether(lab, probes)))
-        : new Map<string, Verdict>();
+    const shared = await together.get(claim);
     const made = probes.map(async (probe) => ({
       name: probe.name,
-      verdict: together.get(probe.name) ?? (await limit(async () => (options.signal?.aborted ? ABORTED : make(probe)))),
+      verdict: shared?.get(probe) ?? (await limit(async () => (options.signal?.aborted ? ABORTED : make(probe)))),
     }));
     const result: ClaimResult = { id, promise, protections, probes: await Promise.all(made) };
     if (!options.signal?.aborted) onResult?.(result);
@@ -56,6 +58,21 @@ export async function prove({ claims = CLAIMS, onResult, ...options }: ProveOpti
   const results = await Promise.all(claims.map(proveClaim));
   options.signal?.throwIfAborted();
   return results;
+}
+
+/** Divides the claims that share turns among as many groups as there are turns at once. */
+function shareTurns(
+  claims: readonly Claim[],
+  run: (group: readonly Claim[]) => Promise<Verdicts>,
+): ReadonlyMap<Claim, Promise<Verdicts>> {
+  const sharing = claims.filter(({ sharesTurn = false }) => sharesTurn);
+  const groups = Array.from({ length: AT_ONCE }, (_, at) => sharing.filter((_claim, index) => index % AT_ONCE === at));
+  return new Map(
+    groups.flatMap((group) => {
+      const verdicts = run(group);
+      return group.map((claim) => [claim, verdicts] as const);
+    }),
+  );
 }
 
 /**

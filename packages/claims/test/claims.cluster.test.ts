@@ -3,7 +3,7 @@ import { CLAIMS } from "@budgie/claims";
 import { findClusterLack } from "@budgie/testkit";
 import { startRunnerCluster, type RunnerCluster } from "../../runner-kubernetes/test/runner-cluster.ts";
 import { createLab, type Lab } from "../src/lab/lab.ts";
-import type { Claim, Verdict } from "../src/probe/claim.ts";
+import type { Claim, Probe, Verdict } from "../src/probe/claim.ts";
 import { attemptTogether } from "../src/probe/attempt-together.ts";
 import { isMoot } from "../src/probe/verdicts.ts";
 import { attempt } from "../src/prove.ts";
@@ -43,32 +43,40 @@ describe.skipIf(lack !== undefined)("on a cluster", () => {
     const options = { timeout: 120_000 + 30_000 * claim.probes.length };
 
     it(open.length === 0 ? "holds" : `holds, but for ${open.length} of its attacks`, options, async () => {
-      const seen = await makeAll(claim, lab);
+      const seen = await makeEach(claim, lab, await attemptTogether(lab, claim.sharesTurn ? [claim] : []));
 
       const toExpected = (name: string) =>
         open.includes(name) ? "got-through" : moot.includes(name) ? "untried" : "held";
-      expect(toOutcomes(seen, "held")).toEqual(seen.map(([name]) => [name, toExpected(name)]));
+      expect(toOutcomes(seen, "held")).toEqual(toRows(seen, toExpected));
     });
 
-    it("lets every attack through without budgie", options, async () => {
+    // A loaded node may lose a race that an attack has to win, and `kubectl exec` the end of an output (kubernetes#124571).
+    it("lets every attack through without budgie", { ...options, retry: 2 }, async () => {
       const careless = { ...lab, ...(await controls[control]()) };
-      // An attack that gets through may get into another's way, so each has a turn of its own.
-      const seen = await makeAll({ ...claim, sharesTurn: false }, careless);
+      // An attack that gets through may get into the way of those after it, which have a turn of their own then.
+      const together = keepThrough(await attemptTogether(careless, [claim]));
+      const seen = await makeEach(claim, careless, together);
 
       const toExpected = (name: string) => (alone.includes(name) ? "held" : "got-through");
-      expect(toOutcomes(seen, "got-through")).toEqual(seen.map(([name]) => [name, toExpected(name)]));
+      expect(toOutcomes(seen, "got-through")).toEqual(toRows(seen, toExpected));
     });
   });
 });
 
 type Seen = readonly (readonly [name: string, verdict: Verdict])[];
 
-/** Makes the attacks of a claim one after the other, since a Pod runs one process. */
-async function makeAll({ probes, sharesTurn = false }: Claim, lab: Lab): Promise<Seen> {
-  const together = await attemptTogether(lab, sharesTurn ? probes : []);
+type Verdicts = ReadonlyMap<Probe, Verdict>;
+
+/** Makes the attacks of a claim that have no verdict yet, one after the other, since a Pod runs one process. */
+async function makeEach({ probes }: Claim, lab: Lab, made: Verdicts): Promise<Seen> {
   const seen: [string, Verdict][] = [];
-  for (const probe of probes) seen.push([probe.name, together.get(probe.name) ?? (await attempt(lab, probe))]);
+  for (const probe of probes) seen.push([probe.name, made.get(probe) ?? (await attempt(lab, probe))]);
   return seen;
+}
+
+/** Returns the verdicts on attacks that got through. */
+function keepThrough(verdicts: Verdicts): Verdicts {
+  return new Map([...verdicts].filter(([, { outcome }]) => outcome === "got-through"));
 }
 
 /** Returns the outcomes. What found nothing to attack on this kernel has the expected one. */
@@ -76,6 +84,11 @@ function toOutcomes(seen: Seen, expected: Verdict["outcome"]) {
   return seen.map(([name, verdict]) => {
     // Several attacks of one probe must all get through.
     const isPartly = verdict.outcome === "got-through" && /^\d+ of /.test(verdict.detail);
-    return [name, isMoot(verdict) ? expected : isPartly ? verdict.detail : verdict.outcome];
+    return [name, isMoot(verdict) ? expected : isPartly ? verdict.detail : verdict.outcome, verdict.detail];
   });
+}
+
+/** Returns what is expected, beside the same details, so that a failure shows them. */
+function toRows(seen: Seen, toExpected: (name: string) => string) {
+  return seen.map(([name, { detail }]) => [name, toExpected(name), detail]);
 }

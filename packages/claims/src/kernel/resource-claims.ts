@@ -58,6 +58,7 @@ export const RESOURCE_CLAIMS: readonly Claim[] = [
     id: "bounded-user-shares",
     promise: "An agent can use only part of its user's timers, message queues, locked memory and file descriptors.",
     protections: ["user-shares"],
+    sharesTurn: true,
     probes: [
       inPerl("create 2,000 timers where 1,024 are allowed", makeTimers),
       inPerl("create message queues of 500 KiB where 256 are allowed", makeQueues),
@@ -88,18 +89,19 @@ function killed(memoryBytes?: number): ScriptOptions {
   return { ...limitedTo(memoryBytes === undefined ? {} : { memoryBytes }), silent, limitMs: KILL_LIMIT_MS };
 }
 
+// Processes that an attack leaves would hold its output open, and with that its end.
 function forkBomb(): string {
   return `for my $count (1 .. 300) {
       my $child = fork;
       held("$count: $!") unless defined $child;
-      if (!$child) { sleep 20; exit }
+      if (!$child) { close STDOUT; close STDERR; sleep 20; exit }
     }
     through("300 processes");`;
 }
 
 function startPrograms(): string {
   return `count=0
-    while [ $count -lt 300 ]; do sleep 20 & count=$((count + 1)); done
+    while [ $count -lt 300 ]; do sleep 20 >/dev/null 2>&1 & count=$((count + 1)); done
     through "300 programs"`;
 }
 

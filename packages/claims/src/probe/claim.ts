@@ -1,6 +1,6 @@
 import type { Command } from "@budgie/core";
 import type { Ran } from "../lab/collect.ts";
-import type { Lab } from "../lab/lab.ts";
+import type { AttemptOptions, Lab } from "../lab/lab.ts";
 
 /** A promise about what an agent in a sandbox cannot do, the protections that keep it, and attacks that would break it. */
 export type Claim = {
@@ -12,7 +12,7 @@ export type Claim = {
   readonly protections: readonly Protection[];
   /** True if only a container engine could break it, so that there is nothing to attack without one; default false */
   readonly isOfEngine?: boolean;
-  /** True if the scripts of its probes leave nothing in a sandbox that another of them meets, so that one turn may run them; default false */
+  /** True if none of its probes meets what another one made or left in their sandbox or directory, so that one turn may run them; default false */
   readonly sharesTurn?: boolean;
   readonly probes: readonly Probe[];
 };
@@ -98,13 +98,15 @@ export type Probe = {
   /** The attacker's attempt as an imperative, such as `mount a file system` */
   readonly name: string;
   readonly attempt: (lab: Lab) => Promise<Verdict>;
-  /** Prepares the attack as a program of a turn with an agent's defaults; left out or `undefined` if it needs a turn of its own */
+  /** Prepares the attack as a program of a turn that may run others too; left out or `undefined` if it needs a turn of its own */
   readonly prepare?: (lab: Lab) => Promise<PreparedProbe | undefined>;
 };
 
 /** A prepared attack. */
 export type PreparedProbe = {
   readonly argv: Command["argv"];
+  /** The options of its turn */
+  readonly options: AttemptOptions;
   /** Finds the program's verdict in the output of a turn that may have run others too */
   readonly read: (ran: Ran) => Verdict;
 };

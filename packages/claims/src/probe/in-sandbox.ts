@@ -62,9 +62,10 @@ function makeProbe(
       return readVerdict(nonce, ran, silent?.(ran));
     },
     async prepare(lab) {
+      // A turn that ends without a report says nothing of others' programs.
+      if (silent !== undefined) return undefined;
       const { argv, nonce, options: own } = await begin(lab);
-      const isUsual = silent === undefined && Object.keys(own).length === 0;
-      return isUsual ? { argv, read: (ran) => readVerdict(nonce, ran, undefined) } : undefined;
+      return { argv, options: own, read: (ran) => readVerdict(nonce, ran, undefined) };
     },
   };
 }

@@ -17,6 +17,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
     id: "read-only-workspace",
     promise: "With --workspace ro, an agent cannot change anything in its workspace.",
     protections: ["read-only-mounts", "verified-mounts"],
+    sharesTurn: true,
     probes: [
       makeChangeProbe("create a file", "echo x >created"),
       makeChangeProbe("create a folder", "mkdir made"),
@@ -32,6 +33,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
     promise:
       "An agent cannot delete or replace the files of its user's ~/.kiro that it is shown, in its home or at their host path.",
     protections: ["read-only-mounts", "verified-mounts"],
+    sharesTurn: true,
     probes: ["$HOME", "the host"].flatMap((place) => [
       makeSteeringProbe(`delete a steering file in ${place}`, place, 'rm -f "$file" && [ ! -e "$file" ]'),
       makeSteeringProbe(
@@ -93,6 +95,7 @@ export const CONFIGURATION_CLAIMS: readonly Claim[] = [
     id: "protected-paths",
     promise: "With --protect-executable-paths, an agent cannot change or replace those paths.",
     protections: ["protected-paths", "verified-mounts"],
+    sharesTurn: true,
     probes: [
       makeProtectedProbe("change a git hook", "echo x >>.git/hooks/pre-commit"),
       makeProtectedProbe("add a git hook", "echo x >.git/hooks/post-commit"),

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Claim, Probe } from "../probe/claim.ts";
@@ -11,6 +12,7 @@ export const LINK_CLAIMS: readonly Claim[] = [
     id: "links-end-inside",
     promise: "A symlink in the workspace, created before or during a turn, gives no access to files of the host.",
     protections: ["mounts"],
+    sharesTurn: true,
     probes: [
       makeGivenProbe("read through an absolute symlink of the repository", ({ host }) => `${host.path}/${SECRET}`),
       makeGivenProbe("read through a relative symlink of the repository", () => `../${SECRET}`),
@@ -30,6 +32,7 @@ export const LINK_CLAIMS: readonly Claim[] = [
     id: "no-hard-links-out",
     promise: "An agent cannot create hard links between its workspace, its home and the files it is shown.",
     protections: ["own-mounts"],
+    sharesTurn: true,
     probes: [
       makeHardLinkProbe(
         "hard-link a steering file into its workspace",
@@ -57,30 +60,43 @@ type ToTarget = (lab: Lab) => string;
 function makeGivenProbe(name: string, toTarget: ToTarget): Probe {
   return inSandbox(name, async (lab) => {
     const directory = await lab.makeDirectory();
-    await symlink(toTarget(lab), join(directory, "link"));
-    return { directory, script: scriptRead(lab) };
+    const link = nameLink();
+    await symlink(toTarget(lab), join(directory, link));
+    return { directory, script: scriptRead(lab, link) };
   });
 }
 
 function makeOwnProbe(name: string, toTarget: ToTarget): Probe {
   return inSandbox(name, async (lab) => {
-    const make = `ln -s '${toTarget(lab)}' link || untried "the link could not be made"`;
-    return { directory: await lab.makeDirectory(), script: `${make}\n${scriptRead(lab)}` };
+    const link = nameLink();
+    return {
+      directory: await lab.makeDirectory(),
+      script: `${scriptLink(lab, toTarget, link)}\n${scriptRead(lab, link)}`,
+    };
   });
 }
 
-function scriptRead({ host }: Lab): string {
+/** Names a link that no other probe of its directory meets. */
+function nameLink(): string {
+  return `link-${randomUUID()}`;
+}
+
+function scriptLink(lab: Lab, toTarget: ToTarget, link: string): string {
+  return `ln -s '${toTarget(lab)}' ${link} || untried "the link could not be made"`;
+}
+
+function scriptRead({ host }: Lab, link: string): string {
   return `
     exec 9<.
-    if grep -aqsF '${host.canaries[SECRET]}' link; then through "it was read"; fi
-    held "$(cat link 2>&1 >/dev/null)"`;
+    if grep -aqsF '${host.canaries[SECRET]}' ${link}; then through "it was read"; fi
+    held "$(cat ${link} 2>&1 >/dev/null)"`;
 }
 
 function makeWriteProbe(name: string, toTarget: ToTarget): Probe {
   return inSandbox(name, async (lab) => {
-    const make = `ln -s '${toTarget(lab)}' link || untried "the link could not be made"`;
-    const write = 'said=$( (echo probe >link) 2>&1 ) && through "it was written"; held "$said"';
-    return { directory: await lab.makeDirectory(), script: `${make}\n${write}` };
+    const link = nameLink();
+    const write = `said=$( (echo probe >${link}) 2>&1 ) && through "it was written"; held "$said"`;
+    return { directory: await lab.makeDirectory(), script: `${scriptLink(lab, toTarget, link)}\n${write}` };
   });
 }
 

@@ -12,7 +12,7 @@ export function createClusterTarget({ options }: RunnerCluster, listenBeside: Ta
   let podIdleMs = LONG_MS;
   return {
     async createRunner({ startProxy, ...lab }) {
-      const given = { ...options, ...lab, podIdleMs, limits: { ...options.limits, cpus: 0.2 } };
+      const given = { ...options, ...lab, podIdleMs };
       podIdleMs = SHORT_MS;
       return shareThroughCopies(await createKubernetesRunner(given, { startProxy }));
     },

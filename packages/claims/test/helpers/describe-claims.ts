@@ -59,8 +59,8 @@ export function describeClaims(claims: readonly Claim[], { controls = {}, remova
       let together: ReturnType<typeof attemptTogether> | undefined;
       for (const probe of probes) {
         it(`holds when an agent tries to ${probe.name}`, async () => {
-          together ??= attemptTogether(lab, sharesTurn ? probes : []);
-          const verdict = (await together).get(probe.name) ?? (await attempt(lab, probe));
+          together ??= attemptTogether(lab, sharesTurn ? [claim] : []);
+          const verdict = (await together).get(probe) ?? (await attempt(lab, probe));
           verdicts.push(verdict);
 
           expect(isMoot(verdict) ? "held" : verdict.outcome, verdict.detail).toBe("held");

@@ -51,7 +51,7 @@ export const ON_CLUSTER: Readonly<Record<string, OnCluster>> = {
   "read-only-mounts": { open: ["add a steering file", "add an agent"] },
   "bounded-processes": {},
   "bounded-memory": {},
-  "bounded-temporary-files": { open: ["write more than 64 MiB to /dev/shm"] },
+  "bounded-temporary-files": {},
   "bounded-user-shares": {},
   "bounded-cpu": {},
   "one-directory": {},
