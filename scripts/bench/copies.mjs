@@ -52,10 +52,11 @@ export const measureCopies = (rounds) =>
       place.startServer([...flags, "--workspace", "copy"]),
     ]);
     const setting = { direct, server, place };
+    // Dozens of sessions and gigabytes of files slow down what comes after them.
+    const changed = await measureChanges(setting, rounds);
+    const applied = await measureApply(setting, rounds);
     const some = await measureSmall(setting, rounds);
     const large = await measureLarge(setting);
-    const changed = await measureChanges(setting, Math.min(rounds, 3));
-    const applied = await measureApply(setting, rounds);
     const times = new Map([...some, ...large, ...changed, ...applied]);
     const nameOf = new Map(Object.entries(TITLES).map(([name, title]) => [title, name]));
     const rows = toRows(times, (title) => TITLES[BASES.get(nameOf.get(title))]);
@@ -119,7 +120,8 @@ async function measureChanges({ direct, place, server }, rounds) {
       await server.call("kiro-subagents.changes", { changeId: copy.changes.changeId });
     },
   };
-  return interleave(cases, rounds, 1);
+  const timed = Object.entries(cases).map(([title, run]) => [title, timedRun(run)]);
+  return interleave(Object.fromEntries(timed), rounds, 1);
 }
 
 async function measureApply({ place, server }, rounds) {
@@ -130,8 +132,11 @@ async function measureApply({ place, server }, rounds) {
   await git("add", "--all");
   await git(...identity, "commit", "--quiet", "--message", "all");
   const patch = join(place.directory, "applied.patch");
-  // The files that somebody works on lie on the disk, which takes longer to remove them than those that never came there.
-  const sync = () => execute("sync", ["--file-system", directory]);
+  // A caller reads what it applies. The files that somebody works on lie on the disk, which takes longer to remove them than those that never came there.
+  const rest = async () => {
+    await sleep(IS_SMALL ? 0 : READING_MS);
+    await execute("sync", ["--file-system", directory]);
+  };
   const prompt = "[[run: for f in folder-*/*.txt; do echo changed >>$f; done]]";
   const cases = {
     [TITLES.apply]: async () => {
@@ -139,14 +144,14 @@ async function measureApply({ place, server }, rounds) {
       const { changeId } = copy.changes;
       const { pages } = await server.call("kiro-subagents.changes", { changeId });
       const { reviewToken } = await server.call("kiro-subagents.changes", { changeId, page: pages });
-      await sync();
+      await rest();
       const took = await time(() => server.call("kiro-subagents.apply_changes", { changeId, reviewToken }));
       await writeFile(patch, (await git("diff", "--binary")).stdout);
       await git("checkout", "--quiet", ".");
       return [took];
     },
     [TITLES.git]: async () => {
-      await sync();
+      await rest();
       const took = await time(() => git("apply", patch));
       await git("checkout", "--quiet", ".");
       return [took];
@@ -157,10 +162,10 @@ async function measureApply({ place, server }, rounds) {
   return interleave(cases, rounds, 1);
 }
 
-/** Returns a function that runs a case under the clock. Before it, a caller reads the last answer, and a moving directory is new. */
+/** Returns a function that runs a case under the clock. Before it, a caller reads the last answer, and a moving directory, if there is one, is new. */
 function timedRun(run, moving) {
   return async () => {
-    await moving.move();
+    await moving?.move();
     await sleep(IS_SMALL ? 0 : READING_MS);
     return [await time(run)];
   };

@@ -149,7 +149,7 @@ export async function createDockerRunner(given: DockerRunnerOptions, parts: Runn
     return {
       ...session,
       // Before a turn has started, another session would slow that turn down.
-      start: (...turn) => session.start(...turn).finally(standbys.sessions.renew),
+      start: (...turn) => standbys.follow(session.start(...turn)),
       remove: () => session.remove().then(forget),
       suspend: (signal) => session.suspend(signal).then(forget),
     };
@@ -242,5 +242,6 @@ function createContext({ engine, image, options, parts, scratchDir, starting, us
     launchesAhead: (options.ahead ?? 0) > 0 && mayLaunchAhead(engine.name),
     keepsProcesses: (options.warmIdleMs ?? 0) > 0,
     starting,
+    turns: new Set(),
   };
 }

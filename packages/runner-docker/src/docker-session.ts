@@ -67,7 +67,8 @@ export async function createDockerSession(
   const archive = createHomeArchive({ ...sessionContainer, openRoot, whileRunning }, context.user);
   // No agent has used a new home.
   let visited = origin === "kept";
-  const files = createHomeFiles(archive, (path, bytes) => readHomeFile(sessionContainer.handle, path, bytes));
+  const { handle, lastRun } = sessionContainer;
+  const files = createHomeFiles(archive, (path, maxBytes) => readHomeFile(handle, path, { maxBytes, lastRun }));
   const seeds = createHomeSeeds();
   const home = { archive, scratchDir: context.scratchDir, exists: visited };
   const login = context.login?.open(home) ?? openWithoutLogin(home);

@@ -1,4 +1,4 @@
-import { setImmediate as letOthersWork } from "node:timers/promises";
+import { setImmediate as letOthersWork, setTimeout as sleep } from "node:timers/promises";
 import type { Base } from "../copying/base-files.ts";
 import { openHostFolder, type HostFolder } from "../host/host-folder.ts";
 import type { ChangeSets } from "../sets/change-sets.ts";
@@ -24,14 +24,19 @@ type Beginning = {
   readonly base: Pick<Base, "manifest" | "startedMs">;
 };
 
+// A copy that is listed sooner has few files, or none that changed.
+const LISTING_MS = 30;
+
 /**
  * Begins to compare a directory with a base, in the time in which other programs list an agent's copy. A turn that changed nothing needs no
- * result, so it should not wait for one either.
+ * result, so it should not wait for one either, nor have one made while others need the processor.
  */
 export function beginDrift(beginning: Beginning): EarlyDrift {
   const stopped = new AbortController();
   let paused: Promise<void> | undefined;
   let go: () => void = () => undefined;
+  let ask: () => void = () => undefined;
+  const asked = new Promise<void>((resolve) => (ask = resolve));
 
   async function mayGoOn(): Promise<void> {
     await paused;
@@ -39,7 +44,12 @@ export function beginDrift(beginning: Beginning): EarlyDrift {
     stopped.signal.throwIfAborted();
   }
 
-  const found = compare(beginning, mayGoOn).catch(() => undefined);
+  const found = Promise.race([asked, sleep(LISTING_MS, undefined, { signal: stopped.signal })])
+    .then(() => {
+      stopped.signal.throwIfAborted();
+      return compare(beginning, mayGoOn);
+    })
+    .catch(() => undefined);
   return {
     async *pauseDuring(items) {
       try {
@@ -51,7 +61,10 @@ export function beginDrift(beginning: Beginning): EarlyDrift {
         go();
       }
     },
-    finish: () => found,
+    finish() {
+      ask();
+      return found;
+    },
     stop() {
       stopped.abort();
       go();

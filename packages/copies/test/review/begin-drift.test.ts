@@ -46,6 +46,17 @@ it("pauses from the first entry of the copy on, and goes on once that is read", 
   expect(await early.finish()).toMatchObject({ paths: ["b/c.txt"], isWhole: true });
 });
 
+it("is never made for a copy that is read at once and has no changes", async () => {
+  const world = createWorld(FILES);
+  let asked = 0;
+  const sets: World["sets"] = { ...world.sets, advance: (...all) => (asked++, world.sets.advance(...all)) };
+  const early = begin({ ...world, sets });
+  early.stop();
+
+  expect(await early.finish()).toBeUndefined();
+  expect(asked).toBe(0);
+});
+
 it("has no result for a directory that is gone, or once it was stopped", async () => {
   const world = createWorld(FILES);
   const stopped = begin(world);

@@ -13,6 +13,8 @@ import { timeLimit } from "../engine/with-timeout.ts";
 import { ensureSessionImage } from "../image/ensure-session-image.ts";
 import { toIdleContainer } from "../sandbox/container-options.ts";
 import { chooseOldBases } from "./choose-old-bases.ts";
+import { createCopyListing } from "./create-copy-listing.ts";
+import { createVolume } from "./create-volume.ts";
 import { readFolder } from "./overlay-volume.ts";
 
 /** A session whose copy lies over a base. */
@@ -41,6 +43,8 @@ export type CopyBases = {
   /** Resolves to the folder of the session's base; `undefined` if it has none, or somebody removed it */
   readonly find: (session: SessionId) => Promise<string | undefined>;
   readonly release: (session: SessionId) => void;
+  /** Lists an open copy, which may lie over a base */
+  readonly list: ReturnType<typeof createCopyListing>;
   readonly close: () => Promise<void>;
 };
 
@@ -66,6 +70,7 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
   const making = new Map<string, Promise<MadeBase | undefined>>();
   // The oldest first.
   const made = new Map<string, MadeBase>();
+  const checking = new Map<MadeBase, Promise<boolean>>();
   const closing = new AbortController();
   let [isUsable, isProven] = [true, false];
 
@@ -73,8 +78,7 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
     const name = `budgie-base-${randomUUID()}`;
     const labels = toLabels(owner.record, "", "base");
     try {
-      await docker.createVolume({ Name: name, Labels: labels, ...timeLimit() });
-      const folder = readFolder(await docker.getVolume(name).inspect(timeLimit()));
+      const folder = readFolder(await createVolume(docker, { Name: name, Labels: labels }));
       if (folder === undefined) {
         isUsable = false;
         await remove(name);
@@ -99,8 +103,14 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
     await docker.getVolume(name).remove(timeLimit()).catch(ignoreMissing);
   }
 
-  /** Returns true if the volume is still the one that was filled. */
-  async function isThere({ name }: MadeBase): Promise<boolean> {
+  /** Returns true if the volume is still the one that was filled. Copies that are made at once need one answer of the engine. */
+  function isThere(base: MadeBase): Promise<boolean> {
+    const asked = checking.get(base) ?? check(base).finally(() => checking.delete(base));
+    checking.set(base, asked);
+    return asked;
+  }
+
+  async function check({ name }: MadeBase): Promise<boolean> {
     const found = await docker.getVolume(name).inspect(timeLimit()).catch(ignoreMissing);
     if (found === undefined || found === null) return false;
     const { isMadeForMount, owner: of, role } = parseLabels(found.Labels);
@@ -155,6 +165,7 @@ export function createCopyBases({ engine, keepSessionsMs, owner, user }: BasesOp
       return held !== undefined && (await isThere(held)) ? held.folder : undefined;
     },
     release,
+    list: createCopyListing(),
     async close() {
       closing.abort();
       await Promise.allSettled(making.values());

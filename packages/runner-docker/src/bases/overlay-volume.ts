@@ -3,7 +3,7 @@ import type { SessionId } from "@budgie/core";
 import type { Volume } from "@budgie/sandbox/mounts";
 import { isPlainVolume } from "../engine/find-own.ts";
 import { parseLabels } from "../engine/to-labels.ts";
-import { timeLimit } from "../engine/with-timeout.ts";
+import { createVolume } from "./create-volume.ts";
 
 /** A volume that shows a base, and keeps what is written in other volumes. */
 export type OverlayVolume = {
@@ -12,31 +12,29 @@ export type OverlayVolume = {
   readonly base: string;
 };
 
+/** The folders of a copy over a base on the engine. */
+export type OverBase = {
+  readonly base: string;
+  /** The folder of what is written over it */
+  readonly upper: string;
+};
+
 /** Returns the names of the volumes in which a copy over a base keeps what is written. */
 export function listLayers(copy: string): readonly [upper: string, work: string] {
   return [`${copy}-upper`, `${copy}-work`];
 }
 
 /**
- * Creates the volume of a copy over a base, and resolves to the folder that keeps what is written. Nothing mounts it yet, so that the engine may
+ * Creates the volume of a copy over a base, and resolves to its folders. Nothing mounts it yet, so that the engine may
  * refuse it later.
  */
-export async function createOverlay(docker: Docker, { base, volume }: OverlayVolume): Promise<string> {
-  const layers = listLayers(volume.name).map(async (name) => {
-    await docker.createVolume({ Name: name, Labels: { ...volume.labels }, ...timeLimit() });
-    return readFolder(await docker.getVolume(name).inspect(timeLimit()));
-  });
-  const [upper, work] = await Promise.all(layers);
+export async function createOverlay(docker: Docker, { base, volume }: OverlayVolume): Promise<OverBase> {
+  const layers = listLayers(volume.name).map((Name) => createVolume(docker, { Name, Labels: { ...volume.labels } }));
+  const [upper, work] = (await Promise.all(layers)).map(readFolder);
   if (upper === undefined || work === undefined) throw new TypeError("The engine's volumes have no folders.");
   const options = { type: "overlay", device: "overlay", o: toOptions({ base, upper, work }) };
-  await docker.createVolume({
-    Name: volume.name,
-    Driver: "local",
-    DriverOpts: options,
-    Labels: { ...volume.labels },
-    ...timeLimit(),
-  });
-  return upper;
+  await createVolume(docker, { Name: volume.name, Driver: "local", DriverOpts: options, Labels: { ...volume.labels } });
+  return { base, upper };
 }
 
 /** Returns the folder of a volume, which only the engine may have named; `undefined` for one that an option of a mount cannot hold. */

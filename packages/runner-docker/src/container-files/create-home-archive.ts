@@ -20,6 +20,7 @@ import { SANDBOX, type SandboxUser } from "@budgie/sandbox/profile";
 import { areFolders, refuseLinks, refusePlanted, type CheckedContainer } from "./refuse-links.ts";
 import { timeLimit } from "../engine/with-timeout.ts";
 import { statusOf } from "../engine/to-budgie-error.ts";
+import type { OpenOptions } from "./open-container-root.ts";
 import { fillNewHome } from "./fill-new-home.ts";
 import { hasBits, MODE, readPathFacts } from "./path-facts.ts";
 import { unpack } from "./unpack.ts";
@@ -28,11 +29,11 @@ import { unpack } from "./unpack.ts";
 type ArchiveContainer = CheckedContainer & {
   /** Passes it to `use` if it runs, and otherwise a copy that never runs */
   readonly lend: (use: (copy: Docker.Container) => Promise<void>) => Promise<void>;
-};
+} & Pick<OpenOptions, "lastRun">;
 
 /** Opens the volumes of a session container. New files belong to `user`. */
 export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser): HomeArchive {
-  const { handle: container, lend, openRoot } = mounting;
+  const { handle: container, lastRun, lend, openRoot } = mounting;
   // Unpacked at the root, an archive would meet the container's read-only file system, and on Podman end up beneath the volumes.
   const roots = ["/home/", `${SANDBOX.auth}/`];
   const put = async (into: Docker.Container, entries: readonly ArchiveEntry[]): Promise<void> => {
@@ -59,7 +60,7 @@ export function createHomeArchive(mounting: ArchiveContainer, user: SandboxUser)
       return new Set(names.filter((_, index) => saved[index] === true));
     },
     async create(entries) {
-      if (!(await fillNewHome(container, entries, { openRoot }))) await lend((copy) => put(copy, entries));
+      if (!(await fillNewHome(container, entries, { openRoot, lastRun }))) await lend((copy) => put(copy, entries));
     },
     async checkMountPoints(paths) {
       const inHome = paths.filter((path) => path.startsWith("/home/"));

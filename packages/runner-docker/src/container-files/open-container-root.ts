@@ -7,7 +7,12 @@ export type OpenOptions = {
   /** Time for further attempts: an engine reports a start some moments before the kernel permits access */
   readonly timeoutMs?: number;
   readonly openRoot?: OpenRoot | undefined;
+  /** Returns the container's last known run, which is tried first; default: none is known */
+  readonly lastRun?: (() => ContainerRun | undefined) | undefined;
 };
+
+/** A run of a container, which may be over. */
+export type ContainerRun = { readonly id: string; readonly pid: number };
 
 /** The time after a container's start in which it must permit a look, in milliseconds. */
 export const LOOK_TIMEOUT_MS = 2000;
@@ -20,8 +25,10 @@ const LOOK_AGAIN_MS = 5;
  */
 export async function openContainerRoot(
   container: Docker.Container,
-  { openRoot = openProcessRoot, timeoutMs = 0 }: OpenOptions = {},
+  { lastRun, openRoot = openProcessRoot, timeoutMs = 0 }: OpenOptions = {},
 ): Promise<ContainerRoot | undefined> {
+  const known = await openKnown(lastRun?.(), openRoot);
+  if (known !== undefined) return known;
   const { Id, State } = await container.inspect(timeLimit());
   const until = performance.now() + timeoutMs;
   for (;;) {
@@ -29,4 +36,9 @@ export async function openContainerRoot(
     if (root !== undefined || State.Pid === 0 || performance.now() >= until) return root;
     await sleep(LOOK_AGAIN_MS);
   }
+}
+
+/** Opens the file system of a known run, if the kernel says that its process is the container's still. */
+async function openKnown(run: ContainerRun | undefined, openRoot: OpenRoot): Promise<ContainerRoot | undefined> {
+  return run && openRoot(run.pid, run.id);
 }

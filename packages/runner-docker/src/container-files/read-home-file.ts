@@ -4,7 +4,7 @@ import type Docker from "dockerode";
 import { readStart } from "@budgie/sandbox/home";
 import { descriptorPath } from "@budgie/sandbox/mounts";
 import { SANDBOX } from "@budgie/sandbox/profile";
-import { openContainerRoot } from "./open-container-root.ts";
+import { openContainerRoot, type OpenOptions } from "./open-container-root.ts";
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
@@ -15,10 +15,10 @@ const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 export async function readHomeFile(
   container: Docker.Container,
   path: string,
-  maxBytes: number,
+  { maxBytes, ...options }: OpenOptions & { readonly maxBytes: number },
 ): Promise<Buffer | undefined> {
   try {
-    await using root = await openContainerRoot(container);
+    await using root = await openContainerRoot(container, options);
     if (root === undefined) return undefined;
     // The agent may have replaced either by a symlink. Their parents were created by budgie and the engine.
     await using home = await open(root.path + SANDBOX.home, O_RDONLY | O_NOFOLLOW | O_DIRECTORY);

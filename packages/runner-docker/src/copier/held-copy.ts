@@ -36,7 +36,10 @@ type HeldReading = Required<ReadOptions> & {
 };
 
 /** Looks at a folder. */
-type Looking = { readonly list?: typeof listFolder; readonly find?: typeof findDisk };
+type Looking = {
+  readonly list?: ((folder: FileHandle) => Promise<Buffer | undefined>) | undefined;
+  readonly find?: typeof findDisk;
+};
 
 /** A moment, by both clocks, at which the copy was as a fill made it. */
 type Mark = { readonly clockMs: number; readonly atMs: number };

@@ -6,7 +6,7 @@ import { BudgieError } from "@budgie/core";
 import { SANDBOX, type SandboxUser } from "@budgie/sandbox/profile";
 import type { Engine } from "../engine/engine.ts";
 import { FORWARDER } from "../sandbox/container-options.ts";
-import { ensureOneFileImage } from "./one-file-image.ts";
+import { ensureOneFileImage, type OneFileImage } from "./one-file-image.ts";
 
 /**
  * Returns the id of the image that session containers run, which is created if the engine lacks it. It does not depend on the sandbox
@@ -14,10 +14,19 @@ import { ensureOneFileImage } from "./one-file-image.ts";
  */
 export async function ensureSessionImage(engine: Engine, user: SandboxUser): Promise<string> {
   const { platform } = engine;
+  const key = `${platform} ${user.uid}:${user.gid}`;
+  const image = images.get(key) ?? (await describeImage(platform, user));
+  images.set(key, image);
+  return ensureOneFileImage(engine, image);
+}
+
+const images = new Map<string, OneFileImage>();
+
+async function describeImage(platform: string, user: SandboxUser): Promise<OneFileImage> {
+  const architecture = findArchitecture(platform);
   const content = await readFile(findForwarder(platform));
   const folders = { owner: user, paths: [SANDBOX.home, SANDBOX.auth, SANDBOX.workspace] };
-  const architecture = findArchitecture(platform);
-  return ensureOneFileImage(engine, { name: "budgie-session", architecture, path: FORWARDER, content, folders });
+  return { name: "budgie-session", architecture, path: FORWARDER, content, folders };
 }
 
 /** Copies the forwarder into a folder, and returns its path there. Throws like the file system, and for a platform that it is not built for. */

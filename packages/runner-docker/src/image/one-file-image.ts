@@ -22,6 +22,9 @@ export type OneFileImage = {
   readonly folders?: { readonly owner: SandboxUser; readonly paths: readonly string[] };
 };
 
+// Packing and hashing one takes longer than the engine's answer whether it has it.
+const saved = new WeakMap<OneFileImage, Promise<SavedImage>>();
+
 type ImageEngine = Pick<Engine, "docker" | "endpoint">;
 
 // Not `dev.budgie` itself: containers inherit an image's labels, and that label finds an owner's containers.
@@ -33,15 +36,17 @@ const LABEL = "dev.budgie.content";
  * import of the same content would leave another image behind.
  */
 export async function ensureOneFileImage(engine: ImageEngine, image: OneFileImage): Promise<string> {
-  const saved = await buildSaved(image);
+  const building = saved.get(image) ?? buildSaved(image);
+  saved.set(image, building);
+  const built = await building;
   try {
-    const found = await findSaved(engine, saved);
+    const found = await findOnce(engine, built);
     if (found !== undefined) return found;
-    const problem = await load(engine.docker, saved);
+    const problem = await load(engine.docker, built);
     // Engines with containerd's store refuse one of two simultaneous loads, so only the image's existence counts.
-    return (await findSaved(engine, saved)) ?? refused(saved.tag, problem ?? "it is not there after it was loaded");
+    return (await findSaved(engine, built)) ?? refused(built.tag, problem ?? "it is not there after it was loaded");
   } catch (error) {
-    throw toBudgieError(error, saved.tag);
+    throw toBudgieError(error, built.tag);
   }
 }
 
@@ -68,6 +73,17 @@ async function buildSaved({ architecture, content, folders, name, path }: OneFil
   // The label is the hash of the layer and of the rest of the configuration.
   const label = sha256(buildConfig(""));
   return { tag: `${name}:${label.slice(0, 12)}`, label, layer, config: buildConfig(label) };
+}
+
+const asked = new WeakMap<ImageEngine["endpoint"], Map<string, Promise<string | undefined>>>();
+
+/** Finds an image by one request for all who look for it at once: an engine adds up an image's size for each. */
+function findOnce(engine: ImageEngine, image: SavedImage): Promise<string | undefined> {
+  const ofEngine = asked.get(engine.endpoint) ?? new Map<string, Promise<string | undefined>>();
+  asked.set(engine.endpoint, ofEngine);
+  const asking = ofEngine.get(image.label) ?? findSaved(engine, image).finally(() => ofEngine.delete(image.label));
+  ofEngine.set(image.label, asking);
+  return asking;
 }
 
 async function findSaved({ endpoint }: ImageEngine, { label, tag }: SavedImage): Promise<string | undefined> {

@@ -56,4 +56,6 @@ export type SandboxContext = {
   readonly keepsProcesses: boolean;
   /** Limits the number of containers that are created and started at once */
   readonly starting: LimitFunction;
+  /** The turns of all sessions whose containers are not removed yet */
+  readonly turns: Set<symbol>;
 };

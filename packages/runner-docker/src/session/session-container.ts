@@ -10,6 +10,7 @@ import { ignoreMissing, statusOf } from "../engine/to-budgie-error.ts";
 import { findOwn, isBeingRemoved, type OwnPlace } from "../engine/find-own.ts";
 import { ensureSessionImage } from "../image/ensure-session-image.ts";
 import { parseLabels, toLabels } from "../engine/to-labels.ts";
+import type { ContainerRun } from "../container-files/open-container-root.ts";
 import type { SandboxContext } from "./sandbox-context.ts";
 import { createContainer } from "../engine/create-container.ts";
 import { removeContainer } from "../engine/remove-container.ts";
@@ -29,6 +30,8 @@ export type SessionContainer = {
   /** Kills its process, and keeps the container. */
   stop(): Promise<void>;
   isRunning(): Promise<boolean>;
+  /** The run that was seen just now; `undefined` if none was */
+  readonly lastRun: () => ContainerRun | undefined;
   /**
    * Passes the container to `use` if it runs. Otherwise passes a copy that never runs, and removes it afterwards: an
    * engine blocks archive calls while a container starts.
@@ -55,12 +58,22 @@ export async function createSessionContainer(
   // Its id, by which it is started and stopped: another program's container may have taken its name.
   let id = (await inTurn(() => makeContainer(context, name, parts))).id;
   let isRunning = false;
+  let seen: (ContainerRun & { readonly atMs: number }) | undefined;
+
+  function note(found: Docker.ContainerInspectInfo | undefined): boolean {
+    const isUp = found?.State.Running === true;
+    seen = isUp ? { id: found.Id, pid: found.State.Pid, atMs: performance.now() } : undefined;
+    return isUp;
+  }
+
+  const lastRun = (): ContainerRun | undefined =>
+    seen !== undefined && performance.now() - seen.atMs < JUST_MS ? seen : undefined;
 
   async function ensure(): Promise<string | undefined> {
     const found = await findThere(place);
+    isRunning = note(found);
     if (found !== undefined) {
       id = found.Id;
-      isRunning = found.State.Running;
       return isRunning ? `${id} ${found.State.StartedAt}` : undefined;
     }
     const made = await makeContainer(context, name, parts);
@@ -72,11 +85,12 @@ export async function createSessionContainer(
       throw error;
     }
     id = made.id;
-    isRunning = false;
     return undefined;
   }
 
   async function start(): Promise<void> {
+    // A turn that begins has just looked.
+    if (lastRun() !== undefined) return;
     if (!(await startIfThere(docker.getContainer(id)))) {
       await ensure();
       await docker.getContainer(id).start(timeLimit());
@@ -86,6 +100,7 @@ export async function createSessionContainer(
 
   async function stop(): Promise<void> {
     isRunning = false;
+    seen = undefined;
     await killContainer(docker.getContainer(id));
   }
 
@@ -108,10 +123,13 @@ export async function createSessionContainer(
     ensure: () => inTurn(ensure),
     start: () => inTurn(start),
     stop: () => inTurn(stop),
-    isRunning: async () => (await inTurn(() => findThere(place)))?.State.Running === true,
+    isRunning: () => inTurn(async () => note(await findThere(place))),
+    lastRun,
     lend,
   };
 }
+
+const JUST_MS = 1000;
 
 /**
  * Finds the session's container. Throws `RUNNER_UNAVAILABLE` if another container has its name, since a turn would join that one's network.

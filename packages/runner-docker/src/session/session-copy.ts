@@ -65,9 +65,9 @@ export function createSessionCopy(
   let lastFill: string | undefined;
   // True for a copy in which no process of the session has run yet.
   let isFresh = false;
-  let isOver = false;
-  // The folders of the base over which nothing was written yet, and of what is written over it.
-  let [shown, upper] = [undefined as string | undefined, undefined as string | undefined];
+  // The folder of the base over which nothing was written yet.
+  let shown: string | undefined;
+  let overlay: Awaited<ReturnType<typeof createOverlay>> | undefined;
   let keeping: Promise<unknown> = Promise.resolve();
   const place = { docker, name: `budgie-copy-${session}`, labels: toLabels(owner.record, session, "copy") };
   // Podman tells of a symlink's target instead of the symlink, and unpacks beneath volumes. On Docker a container that never runs is quicker.
@@ -77,7 +77,9 @@ export function createSessionCopy(
   const copier = archive ?? createCopier({ ...place, engine, folder: `/${FOLDER}`, prepare });
   const letGo = async (): Promise<void> => void (await Promise.all([keeping, held.letGo()]));
   // Other engines' containers have users of their own, or mounts that stay.
-  const held = createHeldCopy(archive !== undefined && engine.users === "same");
+  const held = createHeldCopy(archive !== undefined && engine.users === "same", {
+    list: bases && ((opened) => bases.list(opened, overlay)),
+  });
 
   async function prepare(): Promise<Omit<PrintingContainer, "command">> {
     const imageId = await ensureSessionImage(engine, user);
@@ -94,7 +96,7 @@ export function createSessionCopy(
   async function findContainer(): Promise<Docker.Container> {
     const found = await findOwn(place);
     if (found !== undefined) return docker.getContainer(found.Id);
-    const layers = isOver ? listLayers(volume.name) : [];
+    const layers = overlay !== undefined ? listLayers(volume.name) : [];
     const body = toIdleContainer(await ensureSessionImage(engine, user), place.labels, [
       volumeMount(volume, `/${FOLDER}`),
       // Nobody who prunes volumes may remove what the agent wrote.
@@ -105,10 +107,10 @@ export function createSessionCopy(
 
   /** Resolves to the copy's folder on this machine; `undefined` where budgie cannot use that. */
   async function findFolder(use: "fill" | "look"): Promise<string | undefined> {
-    if (isOver && use === "look") return shown;
+    if (overlay !== undefined && use === "look") return shown;
     // The engine is the first to mount an overlay.
-    if (isOver && bases?.areProven() !== true) return undefined;
-    return isOver ? upper : readFolder(await docker.getVolume(volume.name).inspect(timeLimit()));
+    if (overlay !== undefined && bases?.areProven() !== true) return undefined;
+    return overlay?.upper ?? readFolder(await docker.getVolume(volume.name).inspect(timeLimit()));
   }
 
   async function fillId(): Promise<string | undefined> {
@@ -166,7 +168,7 @@ export function createSessionCopy(
 
   function fill(entries: AsyncIterable<FilledEntry>, { signal }: Signalled = {}): Promise<string> {
     const make = (Labels: Volume["labels"]) => {
-      isOver = false;
+      overlay = undefined;
       shown = undefined;
       return docker.createVolume({ Name: volume.name, Labels: { ...Labels }, ...timeLimit() });
     };
@@ -190,8 +192,7 @@ export function createSessionCopy(
     });
     if (folder === undefined) return undefined;
     const make = async (labels: Volume["labels"]) => {
-      isOver = true;
-      upper = await createOverlay(docker, { base: folder, volume: { name: volume.name, labels } });
+      overlay = await createOverlay(docker, { base: folder, volume: { name: volume.name, labels } });
     };
     // An archive of nothing gives the folder to the sandbox's user, and the first has the engine mount it.
     const id = await fillAnew(make, (async function* () {})(), signal).catch((error: unknown) => {

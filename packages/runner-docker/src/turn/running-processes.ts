@@ -21,6 +21,9 @@ export function createRunningProcesses(standby: Pick<StandbyPlace<Standby>, "hol
     withTimeout(Promise.all([...finishing].map((child) => child[wait])), API_LIMIT_MS).catch((cause: unknown) => {
       throw unverifiedError(cause);
     });
+  const hurry = (): void => {
+    for (const child of finishing) child.hurry();
+  };
   const note = <Report extends { readonly homeBytes: number } | undefined>(report: Report): Report => {
     heldBytes = report?.homeBytes;
     return report;
@@ -64,10 +67,16 @@ export function createRunningProcesses(standby: Pick<StandbyPlace<Standby>, "hol
     /** Size of the home after the last report; `undefined` if unknown */
     heldBytes: () => heldBytes,
     /** Resolves once the containers of those that have ended are removed. */
-    lastGone: () => allOf("gone"),
+    lastGone() {
+      hurry();
+      return allOf("gone");
+    },
     /** Resolves once nothing of those that have ended runs, although their containers may still be there. */
     lastStill: () => allOf("still"),
-    stop: () => Promise.all([...running].map((child) => child.stop("shutdown"))),
+    stop() {
+      hurry();
+      return Promise.all([...running].map((child) => child.stop("shutdown")));
+    },
   };
 }
 

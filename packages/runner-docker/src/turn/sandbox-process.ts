@@ -15,6 +15,8 @@ import { openTerminal } from "./open-terminal.ts";
 export type SandboxProcess = AgentProcess & {
   /** Resolves once the container's removal is confirmed, even if the engine is unavailable for long; never rejects */
   readonly gone: Promise<void>;
+  /** Begins the removal at once that otherwise waits for a while. */
+  readonly hurry: () => void;
   /** Resolves once nothing in the sandbox runs any more, which can be before its removal; never rejects */
   readonly still: Promise<void>;
   /** Resolves once the agent may begin, since its disks are watched; never rejects */
@@ -45,6 +47,8 @@ type ProcessOptions = {
   readonly cacheBytes?: number | undefined;
   /** Size of the home before; `undefined` if unknown */
   readonly heldBytes: number | undefined;
+  /** Returns the time between the kernel's word that nothing runs any more and the container's removal, unless somebody waits for that */
+  readonly restMs: () => number;
 };
 
 /** Creates the process of a sandbox. Removes the container once it has ended. */
@@ -56,7 +60,7 @@ export function createSandboxProcess(
     socket,
     workspacePath,
   }: Pick<Sandbox, "container" | "key" | "root" | "socket" | "workspacePath">,
-  { cacheBytes, diskBytes, heldBytes, pendingRemovals, token }: ProcessOptions,
+  { cacheBytes, diskBytes, heldBytes, pendingRemovals, restMs, token }: ProcessOptions,
 ): SandboxProcess {
   const outputs = [createOutput(token), createOutput(token)] as const;
   const [{ stream: stdout }, { stream: stderr }] = outputs;
@@ -67,8 +71,20 @@ export function createSandboxProcess(
   const closed = demultiplex(socket, { stdout, stderr, dropping: dropping.signal });
 
   const givingUp = new AbortController();
-  const endedOnEngine = inspectEnd(container, closed, givingUp.signal);
-  const ended = Promise.race([awaitEnd(outputs, root, endedOnEngine), endedOnEngine]);
+  const hurrying = new AbortController();
+  const hurry = (): void => hurrying.abort();
+  const closedAndRested = closed.then(() => {
+    // Only the engine knows of the end without an exit marker.
+    const isMarked = root !== undefined && !outputs.some((output) => output.isCutOff());
+    return isMarked ? rest(restMs(), hurrying.signal) : undefined;
+  });
+  const endedOnEngine = inspectEnd(container, closedAndRested, givingUp.signal);
+  const seen = awaitEnd(outputs, root).then((end) => {
+    if (end !== undefined) return end;
+    hurry();
+    return endedOnEngine;
+  });
+  const ended = Promise.race([seen, endedOnEngine]);
   const exit = ended.then(async (end): Promise<Exit> => {
     // The exit of a stopped turn is reported once its container is removed.
     await stopping;
@@ -122,6 +138,7 @@ export function createSandboxProcess(
 
   async function stop(reason: Reason): Promise<void> {
     stopped ??= reason;
+    hurry();
     dropping.abort();
     await (stopping = endOrGiveUp(reason));
   }
@@ -132,6 +149,7 @@ export function createSandboxProcess(
     stderr,
     exit,
     gone,
+    hurry,
     still,
     ready: diskWatch.ready,
     key,
@@ -157,14 +175,15 @@ type End = {
   readonly isStill: boolean;
 };
 
-/** Returns the turn's end from its exit marker, or else from the engine. */
-async function awaitEnd(
-  outputs: readonly Output[],
-  root: ContainerRoot | undefined,
-  endedOnEngine: Promise<End>,
-): Promise<End> {
+/** Waits for a time, or until `signal` aborts. Does not keep the process alive. */
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms > 0) await sleep(ms, undefined, { ref: false, signal }).catch(() => undefined);
+}
+
+/** Returns the turn's end from its exit marker; `undefined` if only the engine knows it. */
+async function awaitEnd(outputs: readonly Output[], root: ContainerRoot | undefined): Promise<End | undefined> {
   const marker = root && (await awaitExitMarker(outputs, root));
-  if (marker === undefined) return endedOnEngine;
+  if (marker === undefined) return undefined;
   for (const output of outputs) output.end();
   // The kernel counts a kill at once; a loaded engine may notice it only after the end.
   return { exitCode: marker.exitCode, oomKilled: marker.oomKills !== 0, isStill: true };

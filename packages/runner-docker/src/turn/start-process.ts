@@ -47,15 +47,22 @@ export async function startProcess(start: ProcessStart): Promise<SandboxProcess>
   if (launched.status === "rejected") throw toBudgieError(launched.reason, imageName);
   const sandbox = launched.value;
   const { diskBytes } = chooseLimits(context, options);
-  const { pendingRemovals } = context.engine;
+  const { engine, turns } = context;
+  const turn = Symbol("turn");
+  turns.add(turn);
   const child = createSandboxProcess(sandbox, {
-    pendingRemovals,
+    pendingRemovals: engine.pendingRemovals,
     heldBytes,
     diskBytes,
     cacheBytes: command.cache && CACHE_BYTES,
+    // The copies of other turns are read meanwhile, and their answers wait for that.
+    restMs: () => (start.copyCovers !== undefined && turns.size > 1 ? REST_MS : 0),
     token,
   });
-  void child.gone.then(() => sandbox.removeCovers());
+  void child.gone.then(() => {
+    turns.delete(turn);
+    return sandbox.removeCovers();
+  });
   await Promise.all([child.ready, start.copy.hold(sandbox, start)]);
   if (prepared.status === "rejected" || options.signal?.aborted === true) {
     await child.stop("cancelled");
@@ -65,6 +72,9 @@ export async function startProcess(start: ProcessStart): Promise<SandboxProcess>
   sandbox.socket.write(input);
   return stopOnAbort(options.signal, options.input === undefined ? child : { ...child, stdin: endedInput() });
 }
+
+// The time that is enough to read most copies.
+const REST_MS = 500;
 
 /** Takes the sandbox that was launched before if its plan is the same, and otherwise launches one. */
 async function takeOrLaunch(request: SandboxRequest, standby: Waiting): Promise<Sandbox> {

@@ -25,14 +25,18 @@ it("An overlay counts as one on its own base alone", () => {
 });
 
 it("No overlay is made on layers whose folders a mount's options could not name", async () => {
-  const volume = { ...PLAIN, Mountpoint: "/a,b" };
-  await using engine = await createFakeEngine({
-    "POST /volumes/create": {},
-    "GET /volumes/copy-upper": volume,
-    "GET /volumes/copy-work": volume,
-  });
+  await using engine = await createFakeEngine({ "POST /volumes/create": { ...PLAIN, Mountpoint: "/a,b" } });
 
   await expect(createOverlay(engine.docker, { base: "/base", volume: { name: "copy", labels: {} } })).rejects.toThrow();
 
   expect(engine.requests.filter((request) => request.startsWith("POST"))).toHaveLength(2);
+});
+
+it("An overlay is made by three requests, on the folders that the engine names when it makes the layers", async () => {
+  await using engine = await createFakeEngine({ "POST /volumes/create": { ...PLAIN, Mountpoint: "/volumes/a" } });
+
+  const folders = await createOverlay(engine.docker, { base: "/base", volume: { name: "copy", labels: {} } });
+
+  expect(folders).toEqual({ base: "/base", upper: "/volumes/a" });
+  expect(engine.requests).toEqual(Array.from({ length: 3 }, () => "POST /volumes/create"));
 });

@@ -55,3 +55,21 @@ describe("a look that the kernel refuses", () => {
     expect(looks()).toBeGreaterThan(1);
   });
 });
+
+describe("a run that was seen before", () => {
+  const ROOT = { path: "/nowhere" } as ContainerRoot;
+  const lastRun = () => ({ id: "old", pid: 7 });
+
+  it("is looked into without the engine", async () => {
+    const engine = { inspect: () => Promise.reject(new Error("The engine was asked.")) } as unknown as Docker.Container;
+    const openRoot = async (pid: number, id: string) => (pid === 7 && id === "old" ? ROOT : undefined);
+
+    expect(await openContainerRoot(engine, { lastRun, openRoot })).toBe(ROOT);
+  });
+
+  it("that is over is replaced by the engine's answer", async () => {
+    const openRoot = async (pid: number, id: string) => (pid === 8 && id === "new" ? ROOT : undefined);
+
+    expect(await openContainerRoot(toContainer("new", 8), { lastRun, openRoot })).toBe(ROOT);
+  });
+});

@@ -86,7 +86,7 @@ describe("a path that was planted in a running session container's home", () => 
   beforeEach(async () => void (session = await open()));
   const readDirectly = async () => {
     const sessionContainer = (await testEngine()).getContainer(`budgie-session-${session.id}`);
-    return (await readHomeFile(sessionContainer, "answer.md", MOST_BYTES))?.toString();
+    return (await readHomeFile(sessionContainer, "answer.md", { maxBytes: MOST_BYTES }))?.toString();
   };
 
   it("is read if it is a regular file", async () => {

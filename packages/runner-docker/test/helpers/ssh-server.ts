@@ -93,7 +93,8 @@ export async function startSshServer(): Promise<SshServer> {
       const gone = once(server, "exit");
       server.kill();
       await gone;
-      rmSync(folder, { recursive: true, force: true });
+      // The server's sessions end after it, and write until then.
+      rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
     },
   };
 }

@@ -82,7 +82,7 @@ describe("ensureOneFileImage", () => {
     expect(Object.keys(Config.Labels)).toEqual(["dev.budgie.content"]);
   });
 
-  it("finds it with one request", async () => {
+  it("finds it with one request, for simultaneous callers too", async () => {
     await using image = newImage();
     await using proxy = await createEngineProxy();
     const watched = await connectEngine(proxy.hostEnv, "/nonexistent");
@@ -91,7 +91,7 @@ describe("ensureOneFileImage", () => {
 
     await ensureOneFileImage(watched, image);
     const making = asked();
-    await ensureOneFileImage(watched, image);
+    await Promise.all(Array.from({ length: 8 }, () => ensureOneFileImage(watched, image)));
 
     expect(making).toContain("POST images/load");
     expect(asked().slice(making.length)).toHaveLength(1);

@@ -1,4 +1,5 @@
 import { PassThrough } from "node:stream";
+import { finished } from "node:stream/promises";
 import { describe, expect, it } from "vitest";
 import type { ContainerRoot } from "@budgie/sandbox/proc";
 import { createPendingRemovals } from "../../src/engine/pending-removals.ts";
@@ -62,15 +63,9 @@ describe("createSandboxProcess", () => {
   it("is still once the kernel shows its end, before its removal, and otherwise with that", async () => {
     const inspected = [{ status: 200, body: { State: { ...EXITED, ExitCode: 0 } } }, MISSING];
     await using engine = await createFakeEngine({ "GET /containers/c1/json": inspected, ...REMOVED });
-    const root = {
-      path: "/nonexistent",
-      readMounts: async () => "",
-      hasEnded: async () => true,
-      [Symbol.asyncDispose]: async () => undefined,
-    };
     const socket = new PassThrough();
-    const process = createProcess(engine, socket, root);
-    for (const stream of [1, 2]) socket.write(toFrame(stream, "\0token 0 0\n"));
+    const process = createProcess(engine, socket, { root: ENDED });
+    writeMarkers(socket);
 
     await process.still;
     expect(engine.requests).toEqual([]);
@@ -81,7 +76,56 @@ describe("createSandboxProcess", () => {
     await createProcess(blind, new PassThrough().end()).still;
     expect(blind.requests).toContainEqual(expect.stringMatching(/^DELETE \/containers\/c1/));
   });
+
+  it("asks for nothing while it rests after its end, until somebody waits for its removal", async () => {
+    const inspected = [{ status: 200, body: { State: { ...EXITED, ExitCode: 0 } } }, MISSING];
+    await using engine = await createFakeEngine({ "GET /containers/c1/json": inspected, ...REMOVED });
+    const socket = new PassThrough();
+    const process = createProcess(engine, socket, { root: ENDED, restMs: LONG_MS });
+    writeMarkers(socket);
+    socket.end();
+    for (const stream of [process.stdout, process.stderr]) stream.resume();
+
+    expect(await process.exit).toMatchObject({ exitCode: 0 });
+    await Promise.all([process.stdout, process.stderr].map((stream) => finished(stream)));
+    expect(engine.requests).toEqual([]);
+
+    process.hurry();
+    await process.gone;
+    expect(engine.requests).toContainEqual(expect.stringMatching(/^DELETE \/containers\/c1/));
+  });
+
+  it("is removed at once if it was stopped, or if no exit marker came", async () => {
+    const inspected = [{ status: 200, body: { State: EXITED } }, MISSING];
+    await using engine = await createFakeEngine({ "GET /containers/c1/json": inspected, ...REMOVED });
+    const process = createProcess(engine, new PassThrough().end(), { root: ENDED, restMs: LONG_MS });
+    for (const stream of [process.stdout, process.stderr]) stream.resume();
+
+    await process.gone;
+    await using stopping = await createFakeEngine({ "GET /containers/c1/json": inspected, ...REMOVED });
+    const socket = new PassThrough();
+    const stopped = createProcess(stopping, socket, { root: ENDED, restMs: LONG_MS });
+    writeMarkers(socket);
+    socket.end();
+    await stopped.exit;
+    await stopped.stop("cancelled");
+    await stopped.gone;
+  });
 });
+
+// Longer than a test may take.
+const LONG_MS = 600_000;
+
+const ENDED: ContainerRoot = {
+  path: "/nonexistent",
+  readMounts: async () => "",
+  hasEnded: async () => true,
+  [Symbol.asyncDispose]: async () => undefined,
+};
+
+function writeMarkers(socket: PassThrough): void {
+  for (const stream of [1, 2]) socket.write(toFrame(stream, "\0token 0 0\n"));
+}
 
 /** Returns a frame of an attached connection. */
 function toFrame(stream: number, text: string): Buffer {
@@ -91,9 +135,17 @@ function toFrame(stream: number, text: string): Buffer {
   return Buffer.concat([header, Buffer.from(text)]);
 }
 
-function createProcess(engine: FakeEngine, socket: PassThrough, root?: ContainerRoot): SandboxProcess {
+type Creating = { readonly root?: ContainerRoot; readonly restMs?: number };
+
+function createProcess(engine: FakeEngine, socket: PassThrough, { restMs = 0, root }: Creating = {}): SandboxProcess {
   return createSandboxProcess(
     { container: engine.docker.getContainer("c1"), socket, root, workspacePath: "/workspace", key: "" },
-    { pendingRemovals: createPendingRemovals(), token: "token", diskBytes: Infinity, heldBytes: undefined },
+    {
+      pendingRemovals: createPendingRemovals(),
+      token: "token",
+      diskBytes: Infinity,
+      heldBytes: undefined,
+      restMs: () => restMs,
+    },
   );
 }

@@ -4,17 +4,25 @@ import type { LimitFunction } from "p-limit";
 /** The container starts that are running or waiting. */
 export type Starts = Pick<LimitFunction, "activeCount" | "pendingCount">;
 
+/** The starts and ends of a runner's turns. */
+export type Activity = {
+  readonly starts: Starts;
+  /** Returns the time of the last start or end, by the clock of `performance` */
+  readonly lastMs: () => number;
+};
+
 const PAUSE_MS = 100;
 // Turns that were called together start and end one after another.
 const QUIET_MS = 500;
 
 /**
- * Waits until no turn has started for half a second, since creating a container ahead would slow such a start down. Rejects when `signal`
- * aborts. Does not keep the process alive.
+ * Waits until no turn has started or ended for half a second, since creating a container ahead would slow such a start down, and what a turn
+ * does before its answer. What is made next needs no further wait. Rejects when `signal` aborts. Does not keep the process alive.
  */
-export async function untilQuiet(starts: Starts, signal: AbortSignal): Promise<void> {
-  for (let quietMs = 0; quietMs < QUIET_MS;) {
-    await sleep(PAUSE_MS, undefined, { ref: false, signal });
-    quietMs = starts.activeCount + starts.pendingCount > 0 ? 0 : quietMs + PAUSE_MS;
-  }
+export async function untilQuiet(activity: Activity, signal: AbortSignal): Promise<void> {
+  while (!isQuiet(activity)) await sleep(PAUSE_MS, undefined, { ref: false, signal });
+}
+
+function isQuiet({ lastMs, starts }: Activity): boolean {
+  return starts.activeCount + starts.pendingCount === 0 && performance.now() - lastMs() >= QUIET_MS;
 }

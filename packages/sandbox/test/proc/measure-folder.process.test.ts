@@ -66,7 +66,8 @@ it.each([
 
 it("runs no program that an agent left in a folder of the PATH", async () => {
   const [path, project] = [createFolder(), createFolder()];
-  mkdirSync(join(path, "1/fd"), { recursive: true });
+  // So many that programs are run for them.
+  for (let process = 1; process <= 40; process++) mkdirSync(join(path, `${process}/fd`), { recursive: true });
   for (const name of ["du", "find"])
     writeFileSync(join(project, name), `#!/bin/sh\n: >'${project}/ran-${name}'\n`, { mode: 0o755 });
   vi.stubEnv("PATH", `${project}:${process.env["PATH"]}`);
