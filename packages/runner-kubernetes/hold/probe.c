@@ -1,11 +1,11 @@
 /*
  * hold probe [wait:MS] WORD...: a word is tcp:ADDRESS:PORT or udp:ADDRESS:PORT, an address of IPv6 in brackets, or `end`
- * for the container's termination file. It tries all at once for 0.3 s, or as many milliseconds as it is told, at
+ * for the container's termination file. It tries all at once for 0.2 s, or as many milliseconds as it is told, at
  * most that. It prints a line for each: the word, and connected (for UDP: it answered), refused (by the address itself),
  * denied (by the jail), unreachable (also: refused on the way there) or timeout; writable, denied or missing.
  */
 
-enum { MOST_PROBES = 64, PROBE_MS = 300 };
+enum { MOST_PROBES = 64, PROBE_MS = 200 };
 
 union address {
   sa_family_t family;

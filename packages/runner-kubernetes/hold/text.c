@@ -1,4 +1,4 @@
-/* What hold's parts share: bytes, messages to people, and the socket. */
+/* Bytes, messages to people, and the socket, which hold's parts share. */
 
 /* Also copies to a place that overlaps the source from below. */
 static void copy_bytes(void *to, const void *from, size_t length) {

@@ -20,7 +20,7 @@ import type { Wall } from "./proof/index.ts";
 import { createReadySessions } from "./session/ready-sessions.ts";
 import { printInPod } from "./turn/print-in-pod.ts";
 
-const CLOSE_LIMIT_MS = 3_000;
+const CLOSE_MS = 3_000;
 /** Turns that run at once are the cluster's to limit; a runner has to name some number. */
 const CAPACITY = { cpus: 64, memoryBytes: 256 * 1024 ** 3 };
 
@@ -96,8 +96,9 @@ export async function createKubernetesRunner(
 
   async function close(): Promise<void> {
     closed.abort(new BudgieError("CANCELLED", "budgie is shutting down."));
+    const { closeMs = CLOSE_MS } = options;
     const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(lateError()), CLOSE_LIMIT_MS).unref();
+    const timer = setTimeout(() => limit.abort(lateError(closeMs)), closeMs).unref();
     const endings = [...sessions.values()].map(async (session) => {
       // One that could not be opened has nothing to end.
       const opened = session.catch(() => undefined);
@@ -131,10 +132,10 @@ export async function createKubernetesRunner(
   };
 }
 
-function lateError(): BudgieError {
+function lateError(closeMs: number): BudgieError {
   return new BudgieError(
     "RUNNER_UNAVAILABLE",
-    `The sessions on the cluster could not be packed within ${CLOSE_LIMIT_MS / 1_000} seconds. Start budgie again within two minutes to go on with them.`,
+    `The sessions on the cluster could not be packed within ${closeMs / 1_000} seconds. Start budgie again within two minutes to go on with them.`,
   );
 }
 

@@ -33,7 +33,7 @@ describe.skipIf(lack !== undefined)("the packed program, in an empty folder and 
 
     await installPacked(program, await packPackages(root, ["budgie-mcp"]), await createPrebuilt(root));
     const first = await budgie("init", "--runner", "kubernetes", "--yes");
-    const keys = { ...cluster.images, credentials: "api-key", "limits.cpus": "0.5" };
+    const keys = { ...cluster.images, credentials: "api-key" };
     for (const [key, value] of Object.entries(keys)) await budgie("config", "set", key, value);
     const last = await budgie("init", "--runner", "kubernetes");
     const doctor = await budgie("doctor", "--prove");

@@ -100,7 +100,7 @@ export type ServerConfig = NamingOptions &
   };
 
 /** The cluster on which sandboxes run. */
-export type ClusterSection = Pick<KubernetesRunnerOptions, "context" | "kubeconfig" | "namespace"> & {
+export type ClusterSection = Pick<KubernetesRunnerOptions, "closeMs" | "context" | "kubeconfig" | "namespace"> & {
   /** The sandboxes' image, which only the user can name: a cluster has none by default; `undefined` if nobody did */
   readonly image: string | undefined;
   /** Budgie's own image; `undefined` if nobody named it */

@@ -27,7 +27,11 @@ export type Cluster = {
    * Resolves to true once kubelet says that it started a container of a Pod, or to false if the cluster does not tell that. Never rejects, and
    * may take as long as the signal allows
    */
-  readonly hearStart: (pod: Pick<ClusterObject, "uid">, container: string, signal: AbortSignal) => Promise<boolean>;
+  readonly hearStart: (
+    pod: Pick<ClusterObject, "resourceVersion" | "uid">,
+    container: string,
+    signal: AbortSignal,
+  ) => Promise<boolean>;
   /** Returns the way to an exec, with the credentials of now */
   readonly execOptions: (pod: string, container: string, command: readonly string[]) => Promise<ExecOptions>;
 };

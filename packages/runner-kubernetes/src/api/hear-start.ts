@@ -9,7 +9,8 @@ export type StartQuery = {
   readonly access: Access;
   /** The path of the namespace's events */
   readonly path: string;
-  readonly pod: Pick<ClusterObject, "uid">;
+  /** The Pod as it was created */
+  readonly pod: Pick<ClusterObject, "resourceVersion" | "uid">;
   readonly container: string;
   /** Ends the wait */
   readonly signal: AbortSignal;
@@ -22,7 +23,12 @@ const MOST_LINE_BYTES = 1024 * 1024;
  * if the cluster does not tell, since events are for people and may be missing. Never rejects.
  */
 export async function hearStart({ access, container, path, pod, signal }: StartQuery): Promise<boolean> {
-  const query = { watch: "true", fieldSelector: `involvedObject.uid=${pod.uid},reason=Started` };
+  const query = {
+    watch: "true",
+    fieldSelector: `involvedObject.uid=${pod.uid},reason=Started`,
+    // Without it the server first reads all events of the namespace. One that keeps events in a database of their own may tell nothing, or too late.
+    resourceVersion: pod.resourceVersion,
+  };
   let hasStarted = false;
   try {
     const answer = await openAnswer(access, { method: "GET", path, query }, signal);

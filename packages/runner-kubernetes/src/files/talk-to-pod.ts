@@ -42,7 +42,7 @@ export async function talkToPod<T>(
     return await use(stream, () => (heardAt = clock.now()));
   } catch (error) {
     fail(error as Error);
-    // What breaks then, breaks because of that.
+    // The abort is the reason for whatever breaks after it.
     signal?.throwIfAborted();
     throw error;
   } finally {

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { BudgieError } from "@budgie/core";
 
-// It takes 0.3 s.
+// It takes 0.2 s.
 const LIMIT_MS = 10_000;
 const MOST_BYTES = 16 * 1024;
 

@@ -22,6 +22,9 @@ export type Collecting = {
   readonly judge?: LeaseJudge;
 };
 
+/** Time after which a Pod that does not run by the cluster's word does not run: kubelet may report it late. */
+const LATE_MS = 60_000;
+
 /** Removes dead owners' Pods and leases, and keeps those of owners that may be alive. */
 export async function collectGarbage(cluster: Cluster, collecting: Collecting): Promise<GcReport> {
   const leases = await cluster.list("leases", OURS);
@@ -79,8 +82,10 @@ function createRules(
 /** Finds the last use of a session whose Pod still runs: it ends itself soon, and until then another budgie can resume the session there. */
 async function findUse(object: ClusterObject, { sessions }: GcPolicy): Promise<Pick<GcSubject, "keepMs" | "usedMs">> {
   const { session } = parseMetadata(object);
-  const isResumable = isSessionId(session) && judgePod(object).state === "running";
-  return (isResumable ? await sessions?.(session) : undefined) ?? { usedMs: 0 };
+  const { state } = judgePod(object);
+  const use = isSessionId(session) && state !== "failed" ? await sessions?.(session) : undefined;
+  if (use === undefined) return { usedMs: 0 };
+  return state === "running" ? use : { ...use, keepMs: Math.min(use.keepMs ?? 0, LATE_MS) };
 }
 
 function findLease({ ownerUids }: ClusterObject, leases: readonly ClusterObject[]): ClusterObject | undefined {

@@ -5,25 +5,25 @@ import type { PodLimits, PodShape } from "./pod-shape.ts";
 
 const MIB = 1024 * 1024;
 const PROGRAMS_BYTES = 8 * MIB;
-/** The size of `/dev/shm`, as an engine gives it. */
-const SHM_BYTES = 64 * MIB;
 /** The size of what a login has in `/auth`. */
 const AUTH_BYTES = 16 * MIB;
 
-/** Folders of the sidecar's volumes that the agent's container mounts. */
-export const AGENT_FOLDERS = [
-  ...[basename(SANDBOX.home), "shown"].map((name) => `${POD.home}/${name}`),
-  `${POD.work}/tree`,
-  ...["tmp", "shm", "auth"].map((name) => `${POD.scratch}/${name}`),
-] as const;
+/** The agent's own folders, in volumes of the sidecar. */
+export const AGENT_FOLDERS = [SANDBOX.home, `${POD.work}/tree`, `${POD.scratch}/tmp`] as const;
 
-/** Lists the volumes of a Pod. */
+/**
+ * Lists the volumes of a Pod. Kubelet starts a program or two for each that is in memory, and for each folder of a volume that a container mounts, so what need not belong
+ * to the agent's user is a volume of its own.
+ */
 export function listVolumes({ copyBytes, homeBytes, tmpBytes }: PodLimits) {
   return [
     { name: "programs", emptyDir: { medium: "Memory", sizeLimit: String(PROGRAMS_BYTES) } },
     { name: "home", emptyDir: { sizeLimit: String(addReserve(homeBytes)) } },
     { name: "work", emptyDir: { sizeLimit: String(addReserve(copyBytes)) } },
-    { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: String(tmpBytes + SHM_BYTES + AUTH_BYTES) } },
+    { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: String(tmpBytes) } },
+    { name: "auth", emptyDir: { medium: "Memory", sizeLimit: String(AUTH_BYTES) } },
+    // The containers' limits count it too.
+    { name: "shown", emptyDir: { sizeLimit: String(addReserve(homeBytes)) } },
   ];
 }
 
@@ -34,6 +34,8 @@ export function listSidecarMounts() {
     { name: "home", mountPath: POD.home },
     { name: "work", mountPath: POD.work },
     { name: "scratch", mountPath: POD.scratch },
+    { name: "auth", mountPath: SANDBOX.auth },
+    { name: "shown", mountPath: POD.shown },
   ];
 }
 
@@ -44,9 +46,8 @@ export function listAgentMounts({ shownPath, workspace }: Pick<PodShape, "shownP
     { name: "home", mountPath: SANDBOX.home, subPath: basename(SANDBOX.home) },
     { name: "work", mountPath: workspace, subPath: "tree" },
     { name: "scratch", mountPath: "/tmp", subPath: "tmp" },
-    { name: "scratch", mountPath: "/dev/shm", subPath: "shm" },
-    { name: "scratch", mountPath: SANDBOX.auth, subPath: "auth", readOnly: true },
-    ...(shownPath === undefined ? [] : [{ name: "home", mountPath: shownPath, subPath: "shown", readOnly: true }]),
+    { name: "auth", mountPath: SANDBOX.auth, readOnly: true },
+    ...(shownPath === undefined ? [] : [{ name: "shown", mountPath: shownPath, readOnly: true }]),
   ];
 }
 

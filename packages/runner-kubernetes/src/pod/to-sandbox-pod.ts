@@ -13,6 +13,11 @@ const OWN_DISK_BYTES = 64 * MIB;
 const GRACE_SECONDS = 5;
 // An agent waits for its model most of the time, and the sandboxes of a team wait at different times.
 const RESERVED_CPUS = 0.1;
+/**
+ * The ports from which the Pod's kernel chooses for whoever names none. The jail leaves them open, a rule each, which takes time in every process. It
+ * is the part of Linux's own range that IANA leaves to such ports (RFC 6335).
+ */
+const EPHEMERAL_PORTS = { name: "net.ipv4.ip_local_port_range", value: "49152 60999" };
 
 /**
  * The hook of the sidecar that makes what the agent's container needs. Kubelet makes that container after it; it would make the folders itself, of
@@ -56,6 +61,7 @@ export function toSandboxPod(shape: PodShape) {
         runAsGroup: user.gid,
         fsGroup: user.gid,
         seccompProfile: { type: "RuntimeDefault" },
+        sysctls: [EPHEMERAL_PORTS],
       },
       containers: [
         {

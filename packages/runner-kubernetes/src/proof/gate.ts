@@ -6,7 +6,7 @@ import { connectFromHere } from "./connect-from-here.ts";
 import type { Breach, Target, Wall } from "./judge-walls.ts";
 import { findAddresses, listTargets, parseHostPort, toWord, type HostPort } from "./list-targets.ts";
 import type { ProbeReport } from "./probe-report.ts";
-import { listWords, openError, proveWalls, type ProbedFrom } from "./prove-walls.ts";
+import { listWords, openError, proveWalls } from "./prove-walls.ts";
 import { parseScanReport } from "./scan-report.ts";
 
 /** The proof that the walls around a Pod's network hold, before an agent is started in it. */
@@ -68,7 +68,7 @@ const FIRST_ABI_OF_PORTS = 4;
 const SCAN_MS = 10 * 60_000;
 const ALL_PORTS = [1, 65_535] as const;
 /**
- * The time for which attempts of the agent's container wait for an answer. Those of the sidecar have waited three times as long by then, also
+ * The time for which attempts of the agent's container wait for an answer. Those of the sidecar have waited twice as long by then, also
  * for one from far away.
  */
 const WAIT = "wait:100";
@@ -79,13 +79,13 @@ export function createGate({ server }: Pick<Cluster, "server">, options: GateOpt
   const { accepted, pauseMs, ports, reach = connectFromHere } = options;
   const reached = new Set<string>();
   const scans = new Map<string, { readonly at: number; readonly found: Promise<readonly Breach[]> }>();
-  const toOrder = (argv: ProcessOrder["argv"], from: Exclude<ProbedFrom, "beside">): ProcessOrder => ({
+  const toOrder = (argv: ProcessOrder["argv"]): ProcessOrder => ({
     argv,
     env: {},
     unset: ["*"],
     directory: SANDBOX.home,
     // The same as an agent's, or what is proven would be another jail.
-    ports: from === "jailed" ? [PROXY_PORT, ...ports] : undefined,
+    ports: [PROXY_PORT, ...ports],
     isReadOnly: false,
     limits: LIMITS,
   });
@@ -144,9 +144,9 @@ export function createGate({ server }: Pick<Cluster, "server">, options: GateOpt
       control,
       pauseMs,
       signal,
-      probe: (words, from) => (from === "beside" ? takeReport() : run(toOrder([HOLD, "probe", WAIT, ...words], from))),
+      probe: (words, from) => (from === "beside" ? takeReport() : run(toOrder([HOLD, "probe", WAIT, ...words]))),
     });
-    const listening = await scanNode(pod, (argv) => run(toOrder(argv, "jailed")));
+    const listening = await scanNode(pod, (argv) => run(toOrder(argv)));
     refuse(listening, accepted);
     // One sentence says more of a kernel than one for each target.
     const isKnown = ({ wall }: Breach): boolean => lacks.some((lack) => lack.wall === wall);

@@ -19,10 +19,10 @@ export type Proving = {
 };
 
 /**
- * A place of attempts: an agent's process in its jail; the same without the jail's network part; or the sidecar's container, in the same network,
- * where they may begin before the agent's container runs.
+ * A place of attempts: an agent's process in its jail; or the sidecar's container, in the same network and of the same user, where no jail is and
+ * they may begin before the agent's container runs.
  */
-export type ProbedFrom = "jailed" | "free" | "beside";
+export type ProbedFrom = "jailed" | "beside";
 
 /** The address to which the jail lets a process connect: if that fails, the probe itself does not work. */
 const OWN = `tcp:127.0.0.1:${PROXY_PORT}`;
@@ -33,7 +33,7 @@ const PAUSE_MS = 1000;
 /**
  * Resolves to the walls that the Pod lacks and the user accepted, once every other has held in two rounds of attempts after each other. One is
  * enough if something outside the Pod answered in it, such as its own node: then what did not was stopped, and is not a network that comes late. In
- * each round, the policy alone has to stop attempts from both containers. Rejects with `RUNNER_UNAVAILABLE` if the jail
+ * each round, the policy alone has to stop the attempts of the sidecar's container. Rejects with `RUNNER_UNAVAILABLE` if the jail
  * did not hold in two rounds, or another wall in 25, or if policy and jail are both missing: then nothing confines the agent.
  */
 export async function proveWalls(proving: Proving): Promise<readonly Breach[]> {
@@ -66,19 +66,17 @@ type Round = {
 
 const ANSWERS: readonly (Outcome | undefined)[] = ["connected", "refused"];
 
-/** Makes a round of attempts. One process at a time runs in the agent's container, and the sidecar makes its attempts beside them. */
+/** Makes a round of attempts, from both containers at the same time. */
 async function tryRound(proving: Proving): Promise<Round> {
   const { control, targets } = proving;
   const trying = attempt(proving, "beside");
   trying.catch(() => undefined);
   const jailed = await attempt(proving, "jailed");
-  const free = await attempt(proving, "free");
-  const beside = await trying;
-  const breaches = [free, beside].flatMap((report) => judgeWalls(targets, { jailed, free: report, control }));
+  const free = await trying;
   return {
-    breaches: breaches.filter(({ text }, index) => breaches.findIndex((one) => one.text === text) === index),
+    breaches: judgeWalls(targets, { jailed, free, control }),
     // The first attempts count: the network was there before all others.
-    isAnswered: targets.some(({ at }) => ANSWERS.includes(beside.get(at))),
+    isAnswered: targets.some(({ at }) => ANSWERS.includes(free.get(at))),
   };
 }
 

@@ -10,10 +10,14 @@ export const POD = {
   programs: "/budgie",
   /** Volume of the workspace's copy; the agent has its folder `tree` at its workspace path */
   work: "/work",
-  /** Volume of the session's home, which is its folder `agent`. The agent has that, and its folder `shown`, read-only, at the path of the user's home */
+  /** Volume of the session's home, which is its folder `agent` */
   home: "/home",
-  /** Volume of `/tmp`, `/dev/shm` and `/auth`, in memory; the agent has its folders `tmp`, `shm` and, read-only, `auth` there. The rest is the sidecar's own */
+  /** Volume of `/tmp`, in memory; the agent has its folder `tmp` there. The rest is the sidecar's own */
   scratch: "/scratch",
+  /** Volume of the host's files that are shown at their own paths; the agent has it, read-only, at the path of the user's home */
+  shown: "/shown",
+  /** The memory that the containers of a Pod share, which the cluster gives it */
+  sharedMemory: "/dev/shm",
 } as const;
 
 /** The port of the loopback interface at which processes reach the session proxy, through the sidecar. */

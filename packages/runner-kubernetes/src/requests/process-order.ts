@@ -6,7 +6,7 @@ export type ProcessOrder = {
   /** Names of variables of the container that the process does not get; a `*` stands at the beginning or the end for any text. The first that matches decides, and a `!` before it keeps the variable */
   readonly unset: readonly string[];
   readonly directory: string;
-  /** The ports of the Pod to which the process may connect, besides the machine's ephemeral ones; `undefined` for no jail around its network */
+  /** The ports of the Pod to which the process may connect, besides its ephemeral ones; `undefined` for no jail around its network */
   readonly ports: readonly number[] | undefined;
   /** True if it may change nothing in its directory, of which it sees a copy. Needs Landlock of Linux 6.2 or later */
   readonly isReadOnly: boolean;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { BudgieError, type ErrorCode, type SessionId } from "@budgie/core";
 import type { ClusterObject } from "../api/index.ts";
 import { OURS, toMetadata } from "../lease/index.ts";
-import { judgePod } from "../pods/judge-pod.ts";
+import { judgePod, type PodState } from "../pods/judge-pod.ts";
 import { askPod, isBusyAnswer } from "./ask-pod.ts";
 import { connectPod } from "./connect-pod.ts";
 import { removePod } from "./open-pod.ts";
@@ -46,7 +46,9 @@ export async function adoptPod(
 async function takeLeft(place: PodPlace, session: SessionId): Promise<ClusterObject | undefined> {
   for (let tries = 1; tries <= MOST_TRIES; tries += 1) {
     const found = await place.cluster.list("pods", `${OURS},dev.budgie.session=${session}`);
-    const left = found.find((pod) => judgePod(pod).state === "running");
+    const findIn = (state: PodState["state"]) => found.find((pod) => judgePod(pod).state === state);
+    // A Pod may work for seconds before the cluster says that it runs.
+    const left = findIn("running") ?? findIn("waiting");
     if (left === undefined || (await take(place, left, session))) return left;
   }
   throw changingError(session);

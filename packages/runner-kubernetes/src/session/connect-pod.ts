@@ -106,10 +106,12 @@ function ask(wire: Wire, what: "hello" | "kernel", { wait }: Pick<PodOpening, "w
 
 /** Asks the sidecar, and the cluster for the address of the node. */
 async function reach({ cluster }: PodPlace, { begin = RUNS, created, opening }: Running, wire: Wire) {
-  const hello = await askOnceRunning(begin, () => ask(wire, "hello", opening));
   const find = () => findNodeAddress(cluster, created.name);
+  const found = find();
+  found.catch(() => undefined);
+  const hello = await askOnceRunning(begin, () => ask(wire, "hello", opening));
   // Kubelet may say it late.
-  const nodeAddress = (await find()) ?? (await begin.running.then(find));
+  const nodeAddress = (await found) ?? (await find()) ?? (await begin.running.then(find));
   return { wire, nodeAddress, service: hello["service"], areFoldersOwn: hello["areFoldersOwn"] !== false };
 }
 

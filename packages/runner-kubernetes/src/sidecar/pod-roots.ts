@@ -13,7 +13,7 @@ export type PodRoots = {
   readonly home: string;
   /** The originals of covered paths, on the volume of the home */
   readonly homeHidden: string;
-  /** The host's files at their own paths, which the agent has read-only, on the volume of the home */
+  /** The host's files at their own paths, which the agent has read-only */
   readonly shown: string;
   readonly work: string;
   /** The workspace's copy */
@@ -36,12 +36,12 @@ export function toRoots(root: string): PodRoots {
     trust: { pem: at(TRUST.pem), java: at(TRUST.java) },
     home: at(SANDBOX.home),
     homeHidden: at(`${POD.home}/hidden`),
-    shown: at(`${POD.home}/shown`),
+    shown: at(POD.shown),
     work: at(POD.work),
     tree: at(`${POD.work}/tree`),
     hidden: at(`${POD.work}/hidden`),
-    scratch: [at(`${POD.scratch}/tmp`), at(`${POD.scratch}/shm`)],
-    auth: at(`${POD.scratch}/auth`),
+    scratch: [at(`${POD.scratch}/tmp`), at(POD.sharedMemory)],
+    auth: at(SANDBOX.auth),
     wireSocket: at(WIRE_SOCKET),
   };
 }
@@ -53,7 +53,7 @@ export function toRoots(root: string): PodRoots {
 export async function makeFolders({ auth, hidden, home, homeHidden, scratch, shown, tree }: PodRoots): Promise<void> {
   for (const folder of [home, homeHidden, shown, tree, hidden, ...scratch, auth]) {
     await mkdir(folder, { recursive: true, mode: 0o755 });
-    // Another user's are of no use, as areFoldersOf tells.
+    // Volumes themselves are another user's. Those of the agent are of no use then, as areFoldersOf tells.
     await chmod(folder, 0o755).catch(() => undefined);
   }
 }

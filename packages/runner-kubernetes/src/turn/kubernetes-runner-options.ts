@@ -20,7 +20,7 @@ export type KubernetesRunnerOptions = Pick<ClusterOptions, "context" | "kubeconf
   readonly runtimeClass?: string | undefined;
   /** Walls around the network of agents that the cluster may lack, and `own-node` for ports of its node that the jail leaves open; default none */
   readonly acceptWeaker?: readonly (Wall | "own-node")[] | undefined;
-  /** Ports of a Pod, below the machine's ephemeral ones, to which its processes may connect; default none */
+  /** Ports of a Pod, besides its ephemeral ones, to which its processes may connect; default none */
   readonly ports?: readonly number[] | undefined;
   /** Time for which a session waits for a place on the cluster; default 10 minutes */
   readonly waitMs?: number | undefined;
@@ -32,6 +32,8 @@ export type KubernetesRunnerOptions = Pick<ClusterOptions, "context" | "kubeconf
   readonly podIdleMs?: number | undefined;
   /** Time after its last use during which another runner can resume a session; without it, sessions end with this runner */
   readonly keepSessionsMs?: number | undefined;
+  /** Time for which `close` packs kept sessions, whose Pods it leaves after that; default 3 seconds, since clients kill servers that end late */
+  readonly closeMs?: number | undefined;
   /** Number of Pods that wait for sessions; default none */
   readonly ahead?: number | undefined;
 };

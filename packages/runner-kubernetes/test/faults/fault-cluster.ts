@@ -12,7 +12,7 @@ import { startRunnerCluster, type RunnerCluster } from "../runner-cluster.ts";
 export type FaultCluster = Pick<RunnerCluster, "server"> &
   AsyncDisposable & {
     readonly kubectl: (...argv: readonly string[]) => Promise<string>;
-    /** Creates a runner of small Pods, of which a node of two processors has room for twelve */
+    /** Creates a runner of small Pods */
     readonly createRunner: (options?: Partial<KubernetesRunnerOptions>) => Promise<FaultRunner>;
     /** Starts a shell in a session's copy, which is filled with nothing unless it has been */
     readonly start: (session: RunnerSession, script: string, input?: string) => Promise<AgentProcess>;
@@ -31,7 +31,7 @@ export type FaultRunner = AsyncDisposable & {
   readonly openSession: () => Promise<RunnerSession>;
 };
 
-const LIMITS = { memoryBytes: 256 * 1024 ** 2, cpus: 0.1, diskBytes: 64 * 1024 ** 2 };
+const LIMITS = { memoryBytes: 256 * 1024 ** 2, diskBytes: 64 * 1024 ** 2 };
 const PATIENT = { timeout: 100_000, interval: 500 };
 
 /** Starts the cluster. */

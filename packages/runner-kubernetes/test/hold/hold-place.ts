@@ -31,7 +31,7 @@ type HoldOrder = {
   readonly isReadOnly?: boolean;
 };
 
-/** What came of a process. */
+/** The end of a process, and all that it printed. */
 type HoldResult = {
   readonly stdout: Buffer;
   readonly stderr: Buffer;

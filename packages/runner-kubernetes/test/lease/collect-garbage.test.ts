@@ -80,6 +80,22 @@ it("removes what another machine left a day ago, and keeps a lease that was rene
   expect(deleted()).toEqual(["far"]);
 });
 
+it("keeps a dead owner's Pod whose start the cluster has not told yet for a minute, if its session is kept", async () => {
+  const { dead, own } = await createOwners();
+  const toLate = (name: string, agoMs: number) => {
+    const { metadata } = toPod(name, dead);
+    return toObject(name, {
+      metadata: { ...metadata, creationTimestamp: new Date(Date.now() - agoMs).toISOString() },
+      status: { phase: "Pending" },
+    });
+  };
+  const { cluster } = await connect([], [toLate("late", 30_000), toLate("never", 90_000)]);
+  const sessions = async () => ({ owner: dead.record, usedMs: 0, keepMs: 3_600_000 });
+  const { kept, removed } = await collectGarbage(cluster, { owner: own, policy: { ...POLICY, sessions } });
+  expect(kept).toMatchObject([{ name: "late" }]);
+  expect(removed).toMatchObject([{ name: "never" }]);
+});
+
 it("keeps what does not say whose it is", async () => {
   const { own } = await createOwners();
   const pod = toObject("a", { metadata: { annotations: { "dev.budgie.owner": "[".repeat(1_000) } } });

@@ -21,6 +21,7 @@ const { spec: SPEC, ...POD } = toSandboxPod({
 });
 const [SIDECAR, AGENT] = SPEC.containers;
 const LOCKED = AGENT.securityContext;
+const WITHOUT_SYSCTLS = { ...SPEC.securityContext, sysctls: undefined };
 const CHANGES: readonly (readonly [string, object, string])[] = [
   [
     "a privileged container",
@@ -47,7 +48,8 @@ const CHANGES: readonly (readonly [string, object, string])[] = [
   ["a folder of the node", { volumes: [...SPEC.volumes, { name: "h", hostPath: { path: "/" } }] }, "hostPath"],
   ["a Secret's volume", { volumes: [...SPEC.volumes, { name: "h", secret: { secretName: "s" } }] }, "volumes"],
   ["the downward API", { volumes: [...SPEC.volumes, { name: "h", downwardAPI: { items: [] } }] }, "volumes"],
-  ["the node's network", { hostNetwork: true }, "hostNetwork"],
+  // The API server itself refuses its sysctl there.
+  ["the node's network", { hostNetwork: true, securityContext: WITHOUT_SYSCTLS }, "hostNetwork"],
   ["the node's processes", { hostPID: true }, "hostPID"],
   ["another account", { serviceAccountName: "budgie" }, "serviceAccountName"],
   ["the cluster's names", { dnsPolicy: "ClusterFirst" }, "dnsPolicy"],

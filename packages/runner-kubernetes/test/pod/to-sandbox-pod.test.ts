@@ -3,7 +3,7 @@ import { findShownPath } from "../../src/pod/find-shown-path.ts";
 import { toSandboxPod } from "../../src/pod/to-sandbox-pod.ts";
 import { SHAPE } from "../helpers/pod-shape.ts";
 
-const FOLDERS = ["/home/agent", "/home/shown", "/work/tree", "/scratch/tmp", "/scratch/shm", "/scratch/auth"];
+const FOLDERS = ["/home/agent", "/work/tree", "/scratch/tmp"];
 const LOCKED = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
 const SIDECAR = { memory: "268435456", "ephemeral-storage": "67108864" };
 const AGENT = { cpu: "250m", memory: "1073741824", "ephemeral-storage": "538968064" };
@@ -29,6 +29,7 @@ describe("the Pod of a session", () => {
           runAsGroup: 1001,
           fsGroup: 1001,
           seccompProfile: { type: "RuntimeDefault" },
+          sysctls: [{ name: "net.ipv4.ip_local_port_range", value: "49152 60999" }],
         },
         containers: [
           {
@@ -42,6 +43,8 @@ describe("the Pod of a session", () => {
               { name: "home", mountPath: "/home" },
               { name: "work", mountPath: "/work" },
               { name: "scratch", mountPath: "/scratch" },
+              { name: "auth", mountPath: "/auth" },
+              { name: "shown", mountPath: "/shown" },
             ],
             lifecycle: {
               postStart: {
@@ -63,8 +66,7 @@ describe("the Pod of a session", () => {
               { name: "home", mountPath: "/home/agent", subPath: "agent" },
               { name: "work", mountPath: "/workspace", subPath: "tree" },
               { name: "scratch", mountPath: "/tmp", subPath: "tmp" },
-              { name: "scratch", mountPath: "/dev/shm", subPath: "shm" },
-              { name: "scratch", mountPath: "/auth", subPath: "auth", readOnly: true },
+              { name: "auth", mountPath: "/auth", readOnly: true },
             ],
           },
         ],
@@ -72,7 +74,9 @@ describe("the Pod of a session", () => {
           { name: "programs", emptyDir: { medium: "Memory", sizeLimit: "8388608" } },
           { name: "home", emptyDir: { sizeLimit: "157286400" } },
           { name: "work", emptyDir: { sizeLimit: "314572800" } },
-          { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: "150994944" } },
+          { name: "scratch", emptyDir: { medium: "Memory", sizeLimit: "67108864" } },
+          { name: "auth", emptyDir: { medium: "Memory", sizeLimit: "16777216" } },
+          { name: "shown", emptyDir: { sizeLimit: "157286400" } },
         ],
       },
     });
@@ -87,12 +91,7 @@ describe("the Pod of a session", () => {
   it("shows the host's files at the path of the user's home, read-only, unless that is needed for something else", () => {
     const [, agent] = toSandboxPod({ ...SHAPE, shownPath: findShownPath("/home/me", "/workspace") }).spec.containers;
 
-    expect(agent.volumeMounts.at(-1)).toEqual({
-      name: "home",
-      mountPath: "/home/me",
-      subPath: "shown",
-      readOnly: true,
-    });
+    expect(agent.volumeMounts.at(-1)).toEqual({ name: "shown", mountPath: "/home/me", readOnly: true });
     for (const home of ["/home/me", "/Users/me", "/root"]) expect(findShownPath(home, "/workspace")).toBe(home);
     for (const home of [
       "/",

@@ -31,11 +31,9 @@ async function open(beside: string) {
       wait: { limitMs: 60_000 },
       fill: async () => void pods.did.push("fill"),
       processes: {
-        print: async (_pod, { argv: [, verb, ...words], ports }) => {
-          pods.did.push(`${verb} ${ports === undefined ? "free" : "jailed"}`);
-          return verb === "scan"
-            ? `scanned ${words[1]} ${words[2]}\n`
-            : say(words.slice(1), ports === undefined ? "timeout" : "denied");
+        print: async (_pod, { argv: [, verb, ...words] }) => {
+          pods.did.push(`run ${verb}`);
+          return verb === "scan" ? `scanned ${words[1]} ${words[2]}\n` : say(words.slice(1), "denied");
         },
       },
     },
@@ -48,15 +46,7 @@ it("a Pod gets nothing of the user's, and no process but the proof's, before its
   const { opening, pods } = await open("timeout");
   const pod = await opening;
 
-  const proof = [
-    "exec",
-    "control hello",
-    "control probe",
-    "control kernel",
-    "probe jailed",
-    "probe free",
-    "scan jailed",
-  ];
+  const proof = ["exec", "control hello", "control probe", "control kernel", "run probe", "run scan"];
   const filling = ["file trust", "file trust", "fill"];
   expect(pods.did.toSorted()).toEqual([...proof, ...filling].toSorted());
   expect(pods.did.slice(-filling.length)).toEqual(filling);

@@ -12,6 +12,9 @@ import { interruptible } from "../../process/interruptible.ts";
 import { expandId } from "../../terminal/expand-id.ts";
 import { findLastSession } from "./find-last-session.ts";
 
+/** Time for which a command packs its session on a cluster at its end, when nobody waits for an answer any more. */
+const CLOSE_MS = 30_000;
+
 export type CallOptions = {
   /** The agent's name, in any spelling; `undefined` for the only one */
   readonly agent: string | undefined;
@@ -47,7 +50,7 @@ export async function callAgent(given: Config, call: Call, host: Host): Promise<
   const directory = resolvePath(named);
   // Without allowed roots, the user's own choice is the root. A path through a symlink is not: an agent may have made the symlink.
   const allowRoot = given.allowRoot.length > 0 || directory !== named ? given.allowRoot : [directory];
-  const checked: Config = { ...given, allowRoot, keepSessions: true, warmIdleMs: 0, ahead: 0 };
+  const checked = forOneTurn({ ...given, allowRoot });
   checkSandboxOptions(checked, host);
   const config = call.agent === undefined ? checked : await withKagentAgent(call.agent, checked, host);
   const { name: agent, remote } = findUsableAgent(call.agent, config, host);
@@ -75,6 +78,12 @@ export async function callAgent(given: Config, call: Call, host: Host): Promise<
       signal.throwIfAborted();
     }
   });
+}
+
+/** Keeps its session and nothing else for a next turn. */
+function forOneTurn({ cluster, ...config }: Config): Config {
+  const patient = cluster && { ...cluster, closeMs: CLOSE_MS };
+  return { ...config, cluster: patient, keepSessions: true, warmIdleMs: 0, ahead: 0 };
 }
 
 function noSandbox(agent: string, client: string): BudgieError {

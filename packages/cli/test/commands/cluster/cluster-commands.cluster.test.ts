@@ -9,7 +9,7 @@ import { startUserCluster, type UserCluster } from "../../cluster/start-user-clu
 import { createInstallUser, type InstallUser } from "../install/create-install-user.ts";
 
 const AGENTS = { own: { protocol: "acp", description: "sub-agent: Own.", command: "sh" } };
-const LIMITS = { cpus: 0.2, memory: "256m", disk: "100m" };
+const LIMITS = { memory: "256m", disk: "100m" };
 const lack = findClusterLack();
 
 describe.skipIf(lack !== undefined)("with the chart and its account", () => {
