@@ -2,7 +2,7 @@
 # Sourced after steps.sh: the programs of a cluster, built from Go modules. They are in a cache outside the checkout, since they take
 # minutes and seldom change, in a folder named by what they are built from.
 
-sources=(scripts/cluster/{kube,kube-router}/go.{mod,sum} scripts/cluster/{kube,pause}/main.go)
+sources=(scripts/cluster/kube/go.{mod,sum} scripts/cluster/{kube,pause}/*.go)
 kubernetes=$(sed -n 's/^\tk8s.io\/kubernetes v//p' scripts/cluster/kube/go.mod)
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/budgie/cluster"
 built="$cache/$kubernetes-$(uname -m)-$(cat "${sources[@]}" | sha256sum | cut -c 1-12)"
@@ -18,8 +18,7 @@ build() {
   rm -rf "$cache"/partial.*
   partial=$(mktemp -d "$cache/partial.XXXXXX")
   trap 'rm -rf "$partial"; finish' EXIT
-  step "Build Kubernetes $kubernetes and Helm, which takes ten minutes" build_kube
-  step "Build kube-router, which takes three" build_router
+  step "Build Kubernetes $kubernetes and Helm, which takes nine minutes of a processor" build_kube
   step "Build pause" build_pause
   chmod 755 "$partial"
   mv -T "$partial" "$built"
@@ -28,7 +27,7 @@ build() {
 
 check_built() {
   [ -d "$built" ] && return
-  printf 'There is no cluster for tests on this machine; this builds it, in about a quarter of an hour: scripts/test-cluster build\n' >&2
+  printf 'There is no cluster for tests on this machine; this builds it, in some ten minutes: scripts/test-cluster build\n' >&2
   exit 1
 }
 
@@ -43,8 +42,6 @@ build_kube() {
   for package in common v2/lint/rules; do set -- "$@" -X "helm.sh/helm/v4/pkg/chart/$package.k8sVersionMinor=${minor%%.*}"; done
   build_go kube . "$*"
 }
-
-build_router() { build_go kube-router github.com/cloudnativelabs/kube-router/v2/cmd/kube-router; }
 
 # An image of a single file, as "docker save" writes one, so that a node starts without a container engine.
 build_pause() {

@@ -22,7 +22,7 @@ in_node() { nsenter --target "$(node_pid)" --mount --net --pid "$@"; }
 
 in_images() { in_node ctr --address "$state/run/containerd.sock" --namespace k8s.io images "$@"; }
 
-import_image() { in_images import --all-platforms -; }
+import_images() { in_images import --all-platforms -; }
 
 # Names an image that a registry is not asked for, as it is for "latest".
 name_local() { in_images tag --force "docker.io/library/$1:latest" "docker.io/library/$1:local"; }

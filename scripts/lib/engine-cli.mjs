@@ -1,7 +1,16 @@
 // node engine-cli.mjs COMMAND ARGUMENT...: the engine's operations for bash scripts.
 import { readFileSync } from "node:fs";
 import { listTraces, openEngine } from "./engine.mjs";
-import { buildImage, findImageId, hasImage, importImage, isBuilt, loadImage, pullImage, saveImage } from "./images.mjs";
+import {
+  buildImage,
+  findImageId,
+  hasImage,
+  importImage,
+  isBuilt,
+  loadImage,
+  pullImage,
+  saveImages,
+} from "./images.mjs";
 
 const COMMANDS = {
   where: async ({ name, version, endpoint }) => `${name} ${version} at ${endpoint.url}`,
@@ -17,13 +26,15 @@ const COMMANDS = {
   has: async ({ docker }, tag) => {
     if (!(await hasImage(docker, tag))) process.exitCode = 1;
   },
-  id: async ({ docker }, tag) => {
-    const id = await findImageId(docker, tag);
-    if (id === undefined) throw new Error(`The engine has no image ${tag}.`);
-    return id;
+  // Prints the name and the id of each image, a line each.
+  ids: async ({ docker }, ...names) => {
+    const ids = await Promise.all(names.map((name) => findImageId(docker, name)));
+    const missing = names.find((_, index) => ids[index] === undefined);
+    if (missing !== undefined) throw new Error(`The engine has no image ${missing}.`);
+    return names.map((name, index) => `${name} ${ids[index]}`).join("\n");
   },
   import: ({ docker }, file, tag) => importImage(docker, file, tag),
-  save: ({ docker }, tag, file) => saveImage(docker, tag, file),
+  save: ({ docker }, file, ...names) => saveImages(docker, file, names),
   load: ({ docker }, file) => loadImage(docker, file),
   pull: ({ docker }, from, tag) => pullImage(docker, from, tag),
   built: async ({ docker }, recipe, tag) => {

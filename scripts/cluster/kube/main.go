@@ -22,8 +22,9 @@ var programs = map[string]func() *cobra.Command{
 	"kube-controller-manager": controllers.NewControllerManagerCommand,
 	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
 	// The kubelet sets up the handler of signals itself, and a second one panics.
-	"kubelet": func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
-	"kubectl": kubectl.NewDefaultKubectlCommand,
+	"kubelet":     func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
+	"kubectl":     kubectl.NewDefaultKubectlCommand,
+	"kube-router": newPolicies,
 }
 
 func main() {
