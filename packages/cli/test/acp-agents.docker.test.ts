@@ -54,7 +54,7 @@ it("a program whose settings begin in a mode without questions is denied its too
   };
   const allowHost = [`llm.test:${llm.port}=127.0.0.1`];
   writeFileSync(config, JSON.stringify({ caFile: llm.caFile, allowHost, agents: { qwen } }));
-  const { ask } = await user.start({
+  const { ask } = await user.serve({
     sandbox: true,
     args: ["--sandbox-image", PROGRAMS_IMAGE, "--config", config, "--warm-idle", "0"],
     env,
@@ -115,7 +115,7 @@ wire_api = "responses"
 async function startWith(user: BudgieUser, agents: Readonly<Record<string, unknown>>, image = PROGRAMS_IMAGE) {
   const config = join(user.host.home, "budgie.json");
   writeFileSync(config, JSON.stringify({ caFile: llm.caFile, allowHost: [`llm.test:${llm.port}=127.0.0.1`], agents }));
-  return user.start({
+  return user.serve({
     sandbox: true,
     args: ["--sandbox-image", image, "--config", config, "--warm-idle", "0"],
     env: { OPENAI_API_KEY: "test-key" },

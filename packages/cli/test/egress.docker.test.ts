@@ -26,11 +26,11 @@ describe("a sandbox's network access", () => {
     const { port } = server.address() as AddressInfo;
     const GET = `GET http://allowed.test:${port}/ HTTP/1.1\\r\\nHost: allowed.test:${port}\\r\\nConnection: close\\r\\n\\r\\n`;
     const allow = ["--allow-host", `allowed.test:${port}=127.0.0.1`];
-    const { ask } = await user.start({ sandbox, args: allow });
+    const { ask } = await user.serve({ sandbox, args: allow });
 
     const allowed = await ask("shell-worker", { prompt: toPrompt(GET) });
     const refused = await ask("shell-worker", { prompt: toPrompt(CONNECT) });
-    const suggestion = await user.run([...allow, "egress", "suggest"]);
+    const suggestion = await user.command([...allow, "egress", "suggest"]);
     server.close();
 
     expect(toText(allowed)).toContain("from the allowed host");
@@ -52,7 +52,7 @@ describe("a sandbox's network access", () => {
 
   it("leaves nothing behind", async () => {
     const user = await createBudgieUser();
-    const { ask } = await user.start({ sandbox });
+    const { ask } = await user.serve({ sandbox });
     await ask("shell-worker", { prompt: toPrompt(CONNECT) });
 
     await user[Symbol.asyncDispose]();
@@ -62,7 +62,7 @@ describe("a sandbox's network access", () => {
 
   it("is the engine's own network with --egress bridge, with a warning", async () => {
     await using user = await createBudgieUser();
-    const { ask, stderr } = await user.start({ sandbox, args: ["--egress", "bridge"] });
+    const { ask, stderr } = await user.serve({ sandbox, args: ["--egress", "bridge"] });
 
     const { structuredContent } = await ask("shell-worker", { prompt: "[[say: Hi.]]" });
 

@@ -22,7 +22,7 @@ describe("a hostile agent", () => {
     const copied = makeDirectories(user, "copied");
     const direct = makeDirectories(user, "direct");
     const before = list(copied.directory);
-    const { ask } = await user.start({ sandbox: true });
+    const { ask } = await user.serve({ sandbox: true });
     const attack = (directory: string, workspace: string) =>
       ask("shell-worker", { directory, workspace, prompt: `[[run: ${ATTACK}]]` });
 
@@ -57,7 +57,7 @@ describe("a hostile agent", () => {
   it("with a sparse file of terabytes holds nobody up, and the set names it as one that cannot be applied", async () => {
     await using user = await createBudgieUser();
     const { directory } = makeDirectories(user, "sparse");
-    const { ask } = await user.start({ sandbox: true, args: ["--workspace", "copy"] });
+    const { ask } = await user.serve({ sandbox: true, args: ["--workspace", "copy"] });
     const other = ask("code-reviewer", { directory, prompt: "Hello" });
 
     const sparse = await ask("shell-worker", { directory, prompt: "[[run: truncate -s 5T huge; echo made]]" });

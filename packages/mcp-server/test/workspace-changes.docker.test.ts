@@ -11,7 +11,7 @@ describe("an apply of an agent's changes", () => {
     const [plain, script] = [join(user.workspace, "a.txt"), join(user.workspace, "run.sh")];
     writeFileSync(plain, "one\n", { mode: 0o640 });
     writeFileSync(script, "echo\n", { mode: 0o700 });
-    const { ask, client } = await user.start({ sandbox: true, args: ["--workspace", "copy"] });
+    const { ask, client } = await user.serve({ sandbox: true, args: ["--workspace", "copy"] });
     const call = (name: string, input: object): Promise<CallToolResult> =>
       client.callTool({ name: `kiro-subagents.${name}`, arguments: { ...input } }) as Promise<CallToolResult>;
     const look = () => [plain, script].map((path) => [readFileSync(path, "utf8"), statSync(path).mode & 0o7777]);

@@ -118,7 +118,7 @@ describe("budgie --workspace copy", () => {
   it("answers with the change id and what the copy lacks, and goes on with the same copy, which takes over what changed if asked", async () => {
     await using user = await createBudgieUser();
     writeFileSync(join(user.workspace, ".env"), "TOKEN=secret");
-    const { ask } = await user.start({ sandbox: true, args: ["--workspace", "copy"] });
+    const { ask } = await user.serve({ sandbox: true, args: ["--workspace", "copy"] });
 
     const first = await ask("shell-worker", { prompt: "[[run: echo here; ls -A; echo hello >note.txt]]" });
     const { copy, sessionId } = first.structuredContent ?? {};

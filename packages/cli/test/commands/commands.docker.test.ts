@@ -42,7 +42,7 @@ describe("budgie build-image", () => {
 
     try {
       const argv = ["build-image", "--tag", tag, "--context", context, "--build-arg", "NAME=parakeet"];
-      const { exitCode, stderr, stdout } = await user.run(argv, toEngineVariables());
+      const { exitCode, stderr, stdout } = await user.command(argv, toEngineVariables());
 
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
       expect(stdout).toContain("\nbuilt for parakeet\ngreeting\n");
@@ -57,7 +57,7 @@ describe("budgie build-image", () => {
     const context = createContext(user, `FROM ${TEST_IMAGE}\nRUN exit 7\n`);
 
     const argv = ["build-image", "--tag", "budgie-build-test:never", "--context", context];
-    const { exitCode, stderr } = await user.run(argv, toEngineVariables());
+    const { exitCode, stderr } = await user.command(argv, toEngineVariables());
 
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^budgie: The sandbox image was not built: step 2\/2 ended with code: 7\.\n$/);
@@ -68,7 +68,7 @@ describe("budgie doctor", () => {
   it("finds nothing missing if an agent can run in a sandbox", async () => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stdout } = await user.run(["doctor", "--sandbox-image", TEST_IMAGE], toEngineVariables());
+    const { exitCode, stdout } = await user.command(["doctor", "--sandbox-image", TEST_IMAGE], toEngineVariables());
 
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^ok {6}engine {5}(?:Docker|Podman) \S+, API 1\.\d+, at \S+$/m);
@@ -88,10 +88,10 @@ describe("budgie doctor", () => {
     const base = ["doctor", "--sandbox", "--sandbox-image", TEST_IMAGE];
     const allow = ["--allow-host", `allowed.test:${server.port}=127.0.0.1`];
 
-    const named = await user.run([...base, ...allow], toEngineVariables());
+    const named = await user.command([...base, ...allow], toEngineVariables());
     await server.close();
-    const gone = await user.run([...base, ...allow], toEngineVariables());
-    const unnamed = await user.run(base, toEngineVariables());
+    const gone = await user.command([...base, ...allow], toEngineVariables());
+    const unnamed = await user.command(base, toEngineVariables());
 
     const target = `"allowed.test:${server.port}"`;
     expect(toEgress(named)).toEqual([
@@ -137,7 +137,7 @@ describe("budgie doctor", () => {
     await using user = await createBudgieUser();
     const argv = ["doctor", "--sandbox", "--sandbox-image", TEST_IMAGE, "--egress", mode];
 
-    const { exitCode, stdout } = await user.run(argv, toEngineVariables());
+    const { exitCode, stdout } = await user.command(argv, toEngineVariables());
 
     expect(stdout).toMatch(line);
     expect(exitCode).toBe(0);
@@ -147,7 +147,7 @@ describe("budgie doctor", () => {
     await using user = await createBudgieUser();
 
     const argv = ["doctor", "--sandbox-image", "budgie-no-such-image"];
-    const { exitCode, stdout } = await user.run(argv, toEngineVariables());
+    const { exitCode, stdout } = await user.command(argv, toEngineVariables());
 
     expect(exitCode).toBe(3);
     expect(stdout).toMatch(/^failed {2}image {6}The sandbox image "budgie-no-such-image" is not on the engine\./m);
@@ -160,7 +160,7 @@ describe("budgie doctor", () => {
   ])("searches %s for the program that the options %j name", async (image, argv, line) => {
     await using user = await createBudgieUser();
 
-    const { exitCode, stdout } = await user.run(["doctor", "--sandbox-image", image, ...argv], toEngineVariables());
+    const { exitCode, stdout } = await user.command(["doctor", "--sandbox-image", image, ...argv], toEngineVariables());
 
     expect(stdout).toMatch(line);
     expect(exitCode).toBe(/^failed/m.test(stdout) ? 1 : 0);

@@ -14,7 +14,7 @@ function init(user: BudgieUser, ...args: readonly string[]) {
 function initWith(user: BudgieUser, own: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const asRoot = process.getuid?.() === 0 ? { BUDGIE_ALLOW_ROOT: user.host.home } : {};
   const env = { ...toEngineVariables(), ...asRoot, ...own };
-  return user.run(["init", "-C", user.workspace, "--sandbox-image", TEST_IMAGE, ...args], env);
+  return user.command(["init", "-C", user.workspace, "--sandbox-image", TEST_IMAGE, ...args], env);
 }
 
 describe("budgie init", () => {
@@ -63,8 +63,8 @@ describe("budgie init", () => {
     rmSync(user.host.agentsDir, { recursive: true });
     const image = ["--sandbox-image", `budgie-no-such-image:${process.pid}`];
 
-    const withoutEngine = await user.run(["init", "--yes"], { DOCKER_HOST: "unix:///nowhere/docker.sock" });
-    const withoutImage = await user.run(["init", ...image], toEngineVariables());
+    const withoutEngine = await user.command(["init", "--yes"], { DOCKER_HOST: "unix:///nowhere/docker.sock" });
+    const withoutImage = await user.command(["init", ...image], toEngineVariables());
     const withoutLogin = await init(user, "--yes");
 
     expect(withoutEngine.exitCode).toBe(3);

@@ -25,7 +25,7 @@ async function buildBase(user: BudgieUser, tag: string): Promise<void> {
     join(context, "Dockerfile"),
     `FROM ${PROGRAMS_IMAGE}\nRUN rm -r ${PROGRAMS}/@qwen-code\nENV PATH=${path}\n`,
   );
-  const built = await user.run(["build-image", "--tag", tag, "--context", context], toEngineVariables());
+  const built = await user.command(["build-image", "--tag", tag, "--context", context], toEngineVariables());
   expect(built).toMatchObject({ exitCode: 0, stderr: "" });
 }
 
@@ -48,12 +48,12 @@ describe("budgie build-image --with", () => {
       await buildBase(user, base);
       const source = ["--build-arg", `BASE_IMAGE=${base}`, "--build-arg", `NPM_REGISTRY=${registry.url}`];
       const argv = ["build-image", "--tag", tag, "--with", "qwen", "--network", "host", ...OFFLINE, ...source];
-      const { exitCode, stdout } = await user.run(argv, toEngineVariables());
+      const { exitCode, stdout } = await user.command(argv, toEngineVariables());
       expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: expect.stringMatching(/\nBuilt .*\n$/) });
 
-      await user.run(["agents", "add", "qwen", "--config", config]);
+      await user.command(["agents", "add", "qwen", "--config", config]);
       allowModel(config, `llm.test:${llm.port}=127.0.0.1`);
-      const budgie = await user.start({
+      const budgie = await user.serve({
         sandbox: true,
         args: ["--sandbox-image", tag, "--config", config],
         env: {

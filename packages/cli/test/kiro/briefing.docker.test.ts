@@ -11,7 +11,7 @@ it("budgie --sandbox tells the agent and its caller what it can do, with the too
   writeFileSync(config, JSON.stringify({ sandboxBriefing: false }));
   const args = ["--sandbox-image", image.name, "--egress", "none", "--agent-timeout", "5m", "--verbose"];
   const ask = async (more: readonly string[]): Promise<readonly string[]> => {
-    const budgie = await user.start({ sandbox: true, args: [...args, ...more] });
+    const budgie = await user.serve({ sandbox: true, args: [...args, ...more] });
     const { structuredContent } = await budgie.ask("shell-worker", { prompt: "[[say: Hello.]]" });
     const { sessionId } = structuredContent ?? {};
     const prompt = '[[run: grep -hi "run in a sandbox" ~/chat-*.txt || echo nothing]]';

@@ -14,7 +14,7 @@ describe("budgie changes bundle", () => {
       execFileSync("git", ["-C", user.workspace, ...args], { encoding: "utf8", env: GIT_VARIABLES });
     git("init", "-q", "-b", "main");
     git("commit", "-q", "--allow-empty", "-m", "the user's");
-    const { ask, client, ended } = await user.start({ sandbox: true, args: ["--workspace", "copy"] });
+    const { ask, client, ended } = await user.serve({ sandbox: true, args: ["--workspace", "copy"] });
     const hostile = "git config core.fsmonitor 'touch evil'; git config uploadpack.packObjectsHook 'touch evil'";
     const commit = "echo hello >note.txt; git add .; git -c user.name=a -c user.email=a@b commit -qm theirs";
 
@@ -24,7 +24,8 @@ describe("budgie changes bundle", () => {
     const { copy } = asked.structuredContent as { copy: CopyReport };
     const id = copy.changes?.changeId ?? "";
     const file = join(user.host.home, "agent.bundle");
-    const bundle = () => user.run(["changes", "bundle", id, file, "--sandbox-image", TEST_IMAGE], toEngineVariables());
+    const bundle = () =>
+      user.command(["changes", "bundle", id, file, "--sandbox-image", TEST_IMAGE], toEngineVariables());
     const written = await bundle();
     const { mode } = statSync(file);
     const again = await bundle();

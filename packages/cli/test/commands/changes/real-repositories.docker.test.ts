@@ -26,7 +26,7 @@ describe("two agents at once on copies of each of three real repositories", () =
     await using user = await createBudgieUser();
     const directories = Object.keys(PACKAGES).map((name) => makeRepository(join(user.host.home, name), name));
     const before = directories.map(look);
-    const { ask } = await user.start({ sandbox: true, args: ["--workspace", "copy"] });
+    const { ask } = await user.serve({ sandbox: true, args: ["--workspace", "copy"] });
 
     const asked = Object.values(PACKAGES).flatMap((test, index) =>
       ["first", "second"].map(async (name) => {

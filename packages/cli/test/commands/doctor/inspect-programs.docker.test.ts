@@ -21,9 +21,9 @@ describe("budgie doctor --image", () => {
       `FROM ${BASE_IMAGE}\nRUN mkdir -p /opt/agents/bin && cd /opt/agents/bin && printf '#!/bin/sh\\n%s\\n' '${kiro}' >kiro-cli && chmod 755 kiro-cli\n` +
         'ENV PATH=/opt/agents/bin:/usr/bin:/bin\nLABEL dev.budgie.programs="/opt/agents"\n',
     );
-    await user.run(["build-image", "--tag", tag, "--context", user.workspace], toEngineVariables());
+    await user.command(["build-image", "--tag", tag, "--context", user.workspace], toEngineVariables());
     const doctor = (image: string) =>
-      user.run(["doctor", "--sandbox", "--sandbox-image", image, "--image", BASE_IMAGE], toEngineVariables());
+      user.command(["doctor", "--sandbox", "--sandbox-image", image, "--image", BASE_IMAGE], toEngineVariables());
     try {
       const [beside, without] = [await doctor(tag), await doctor(TEST_IMAGE)];
 
@@ -54,7 +54,10 @@ describe("budgie doctor --sandbox with configured agents", () => {
     writeFileSync(file, JSON.stringify({ agents }));
     const args = ["doctor", "--sandbox", "--sandbox-image", TEST_IMAGE, "--config", file];
 
-    const { exitCode, stdout } = await user.run(args, { BUDGIE_ALLOW_ROOT: user.workspace, ...toEngineVariables() });
+    const { exitCode, stdout } = await user.command(args, {
+      BUDGIE_ALLOW_ROOT: user.workspace,
+      ...toEngineVariables(),
+    });
 
     expect(exitCode).toBe(1);
     expect(stdout).toContain(

@@ -30,7 +30,7 @@ async function build(tag: string, dockerfile: string): Promise<void> {
   mkdirSync(join(user.workspace, "docker"));
   writeFileSync(join(user.workspace, "Dockerfile"), dockerfile);
   const argv = ["build-image", "--tag", tag, "--context", user.workspace];
-  expect(await user.run(argv, toEngineVariables())).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(await user.command(argv, toEngineVariables())).toMatchObject({ exitCode: 0, stderr: "" });
 }
 
 /** Writes the agents of a user who came from Kiro 2, and whose Kiro 3 has upgraded some of them; installs that Kiro. */
@@ -65,7 +65,7 @@ function toAgent(name: string, rest: object): string {
 async function examine(image: string, ...args: readonly string[]): Promise<readonly string[]> {
   await using user = await createBudgieUser();
   const env = { ...toEngineVariables(), PATH: moveToKiro3(user) };
-  const { stdout } = await user.run(["doctor", "--sandbox", "--sandbox-image", image, ...args], env);
+  const { stdout } = await user.command(["doctor", "--sandbox", "--sandbox-image", image, ...args], env);
   const lines = stdout.replaceAll(user.host.home, "HOME").split("\n");
   return lines.filter((line) => /^\w+ +(?:kiro|agents) (?! *Answers are read)|^ {2}budgie/.test(line));
 }

@@ -19,7 +19,7 @@ it("the record of an agent that removed its traces names what was seen, and no n
     mkdirSync(dirname(join(user.workspace, path)), { recursive: true });
     writeFileSync(join(user.workspace, path), "x");
   }
-  const { ask } = await user.start({ sandbox: true });
+  const { ask } = await user.serve({ sandbox: true });
 
   const quiet = await ask("shell-worker", { prompt: "[[run: cat quiet.ts]]" });
   const answer = await ask("shell-worker", { prompt: `[[run: { ${SCRIPT}; } 2>&1; echo tried]]` });

@@ -7,13 +7,13 @@ import {
   createBudgieUser,
   TEST_IMAGE,
   toEngineVariables,
-  type Budgie,
+  type Served,
   type BudgieUser,
 } from "../../helpers/start-budgie.ts";
 import { GIT_VARIABLES } from "../changes/git-variables.ts";
 
 let user: BudgieUser;
-let budgie: Budgie;
+let budgie: Served;
 let shop: string;
 let web: string;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const config = join(user.host.home, "budgie.json");
   const section = { subfolderGit: true, mounts: [join(shop, "README")] };
   writeFileSync(config, JSON.stringify({ workspaces: { [shop]: section } }));
-  budgie = await user.start({ sandbox: true, args: ["--config", config] });
+  budgie = await user.serve({ sandbox: true, args: ["--config", config] });
 });
 afterAll(() => user[Symbol.asyncDispose]());
 
@@ -91,7 +91,7 @@ describe("a part of a repository, with subfolderGit", () => {
     const { sessionId } = asked.structuredContent as { sessionId: string };
     const file = join(user.host.home, "agent.bundle");
 
-    const written = await user.run(
+    const written = await user.command(
       ["sessions", "bundle", sessionId, file, "--sandbox-image", TEST_IMAGE],
       toEngineVariables(),
     );
@@ -108,7 +108,7 @@ describe("a part of a repository, with subfolderGit", () => {
     const asked = await run("git status --short");
     const { sessionId } = asked.structuredContent as { sessionId: string };
 
-    const written = await user.run(
+    const written = await user.command(
       ["sessions", "bundle", sessionId, "--sandbox-image", TEST_IMAGE],
       toEngineVariables(),
     );

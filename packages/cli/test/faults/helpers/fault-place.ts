@@ -156,9 +156,9 @@ export async function createFaultPlace(fault: Fault, second: SecondEngine | unde
       return listLeftovers(user, own);
     },
     async showAnswers() {
-      const { stdout } = await user.run(["runs", "ls", "--json"]);
+      const { stdout } = await user.command(["runs", "ls", "--json"]);
       const runs = JSON.parse(stdout) as readonly { readonly id: string }[];
-      const shown = await Promise.all(runs.map(({ id }) => user.run(["runs", "show", id])));
+      const shown = await Promise.all(runs.map(({ id }) => user.command(["runs", "show", id])));
       return shown.map((run) => run.stdout).join("\n");
     },
     lostAnswers: () => findLostAnswers(user, calls),

@@ -22,13 +22,13 @@ async function findUntold(calls: readonly Call[]): Promise<readonly string[]> {
 
 /** Lists the turns whose end, or whose answer, is missing in the log. */
 async function findUnlogged(user: BudgieUser): Promise<readonly string[]> {
-  const { stdout } = await user.run(["runs", "ls", "--last", "1000", "--json"]);
+  const { stdout } = await user.command(["runs", "ls", "--last", "1000", "--json"]);
   const runs = JSON.parse(stdout) as readonly Run[];
   const unlogged: string[] = [];
   for (const { id, outcome } of runs) {
     if (outcome === "running") unlogged.push(`${id} runs for ever`);
     if (outcome !== "answered") continue;
-    const { stdout: shown } = await user.run(["runs", "show", id, "--json"]);
+    const { stdout: shown } = await user.command(["runs", "show", id, "--json"]);
     if (!(JSON.parse(shown) as { answer?: string }).answer) unlogged.push(`${id} shows no answer`);
   }
   return unlogged;

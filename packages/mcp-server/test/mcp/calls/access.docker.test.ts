@@ -31,7 +31,7 @@ describe("a forbidden workspace", () => {
     symlinkSync("../..", join(app, "up"));
     const args = ["--state-dir", join(home, "state"), "--sessions-dir", join(home, "sessions")];
     args.push("--prompts-dir", join(home, "prompts"));
-    const { ask } = await user.start({ sandbox, args });
+    const { ask } = await user.serve({ sandbox, args });
     const outcomeOf = async (directory: string): Promise<string> =>
       toText(await ask("code-reviewer", { prompt: "Hello", directory }));
 
@@ -78,7 +78,7 @@ describe("a directory that is named through a symlink", () => {
     for (const folder of [join(app, "ui"), other]) mkdirSync(folder, { recursive: true });
     symlinkSync("ui", join(app, "near"));
     symlinkSync("../../other", join(app, "far"));
-    const { ask } = await user.start({ sandbox, args: ["--allow-root", app, "--allow-root", other] });
+    const { ask } = await user.serve({ sandbox, args: ["--allow-root", app, "--allow-root", other] });
 
     const near = await ask("code-reviewer", { prompt: "[[say: Done.]]", directory: join(app, "near") });
     const far = await ask("code-reviewer", { prompt: "Hello", directory: join(app, "far") });
@@ -99,7 +99,7 @@ describe("a guard hook that a sandbox hides", () => {
     writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), hooks }));
     mkdirSync(join(user.workspace, ".kiro/hooks"), { recursive: true });
     writeFileSync(join(user.workspace, ".kiro/hooks/guard.sh"), "exit 2\n");
-    const { ask } = await user.start({ sandbox });
+    const { ask } = await user.serve({ sandbox });
 
     const { structuredContent } = await ask("shell-worker", { prompt: "[[run: ls .kiro/hooks]]" });
 
@@ -120,7 +120,7 @@ describe("--workspace ro", () => {
 
   it("applies to every agent, and no call can circumvent it", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ sandbox, args: ["--workspace", "ro"] });
+    const { ask } = await user.serve({ sandbox, args: ["--workspace", "ro"] });
 
     expect(toText(await ask("shell-worker", { prompt }))).toContain("refused");
     expect(toText(await ask("shell-worker", { prompt, workspace: "rw" }))).toMatch(
@@ -132,7 +132,7 @@ describe("--workspace ro", () => {
   it("can apply to one agent's section or one call, and to no other", async () => {
     await using user = await createBudgieUser();
     const file = writeConfig(user, { agents: { "code-reviewer": { workspace: "ro", egress: "none" } } });
-    const { ask } = await user.start({ sandbox, args: ["--config", file] });
+    const { ask } = await user.serve({ sandbox, args: ["--config", file] });
 
     const answer = await ask("code-reviewer", { prompt: "[[say: Reviewed.]]" });
     const loosening = await ask("code-reviewer", { prompt: "Hello", egress: "open" });
@@ -153,8 +153,8 @@ describe("a section's sandbox limits", () => {
     const prompt =
       "[[run: ls /sys/class/net | tr '\\n' ' '; cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null]]";
     const file = writeConfig(user, { agents: { "shell-worker": { egress: "none", limits: { pids: 77 } } } });
-    const walled = await user.start({ sandbox, args: ["--config", file] });
-    const open = await user.start({ sandbox, args: ["--egress", "bridge"] });
+    const walled = await user.serve({ sandbox, args: ["--config", file] });
+    const open = await user.serve({ sandbox, args: ["--egress", "bridge"] });
 
     expect(toText(await walled.ask("shell-worker", { prompt }))).toBe("lo 77");
     expect(toText(await open.ask("shell-worker", { prompt }))).toMatch(/^eth0 .*lo 512$/);
@@ -165,7 +165,7 @@ describe("a section's sandbox limits", () => {
     const file = writeConfig(user, { agents: { "shell-worker": { workspace: "rw" } } });
 
     const argv = ["--sandbox", "--sandbox-image", "any", "--workspace", "ro", "--config", file];
-    const { exitCode, stderr } = await user.run(argv, toEngineVariables());
+    const { exitCode, stderr } = await user.command(argv, toEngineVariables());
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain('gives the agent "shell-worker" workspace "rw", and "ro" is the most');

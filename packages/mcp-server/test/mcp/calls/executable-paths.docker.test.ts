@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createBudgieUser, toText, type Budgie, type BudgieUser } from "../../../../cli/test/helpers/start-budgie.ts";
+import { createBudgieUser, toText, type Served, type BudgieUser } from "../../../../cli/test/helpers/start-budgie.ts";
 
 const sandbox = true;
 const PROTECT = ["--protect-executable-paths"];
@@ -33,11 +33,11 @@ const ATTACKS = [
 
 // Every test has a workspace and a session of its own.
 let user: BudgieUser;
-let plain: Budgie;
-let guarded: Budgie;
+let plain: Served;
+let guarded: Served;
 beforeAll(async () => {
   user = await createBudgieUser();
-  [plain, guarded] = await Promise.all([user.start({ sandbox }), user.start({ sandbox, args: PROTECT })]);
+  [plain, guarded] = await Promise.all([user.serve({ sandbox }), user.serve({ sandbox, args: PROTECT })]);
 });
 afterAll(() => user[Symbol.asyncDispose]());
 

@@ -11,7 +11,7 @@ describe("a sandboxed turn whose first attempt fails", () => {
   it("is retried if the agent did nothing, in the same conversation, after the first container was removed", async () => {
     await using user = await createBudgieUser();
     // Containers that are made ahead belong to no attempt.
-    const { ask } = await user.start({ sandbox, env: { BUDGIE_AHEAD: "0" } });
+    const { ask } = await user.serve({ sandbox, env: { BUDGIE_AHEAD: "0" } });
     const { structuredContent } = await ask("code-reviewer", { prompt: "Remember token-fig." });
     const { sessionId } = structuredContent ?? {};
     fillWorkspace(user);
@@ -27,7 +27,7 @@ describe("a sandboxed turn whose first attempt fails", () => {
 
   it("is retried after a timeout only if the agent changed nothing", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ sandbox, args: ["--agent-timeout", "8s"] });
+    const { ask } = await user.serve({ sandbox, args: ["--agent-timeout", "8s"] });
 
     const idle = await ask("code-reviewer", { prompt: "[[fault-once slow-start 600000]][[say: Here.]]" });
     const busy = await ask("code-reviewer", { prompt: "[[append tries: x]][[sleep 60000]]" });
@@ -40,7 +40,7 @@ describe("a sandboxed turn whose first attempt fails", () => {
 
   it("is retried despite changes by others if its own workspace is read-only", async () => {
     await using user = await createBudgieUser();
-    const { ask } = await user.start({ sandbox, args: ["--agent-timeout", "6s", "--workspace", "ro"] });
+    const { ask } = await user.serve({ sandbox, args: ["--agent-timeout", "6s", "--workspace", "ro"] });
 
     const answering = ask("shell-worker", { prompt: "[[fault-once slow-start 600000]][[say: Here.]]" });
     const writing = setInterval(() => writeFileSync(join(user.workspace, "by-others"), "x"), 100);

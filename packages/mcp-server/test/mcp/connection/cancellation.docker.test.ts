@@ -17,7 +17,7 @@ describe("a client that cancels its call to a sandboxed agent", () => {
   ])("%s leaves nothing behind, and its next call is answered", async (_, point) => {
     await using user = await createBudgieUser();
     const env = { ...proxy.hostEnv, BUDGIE_AHEAD: "0" };
-    const { ask, stderr } = await user.start({ sandbox: true, args: ["-verbose"], env });
+    const { ask, stderr } = await user.serve({ sandbox: true, args: ["-verbose"], env });
     // The first call also asks the image for Kiro's help.
     await ask("code-reviewer", { prompt: "Hello" });
     const earlier = await listTraces(user);
@@ -44,7 +44,7 @@ describe("a client that cancels its call to a sandboxed agent", () => {
 
   it("during the agent's work leaves no container, even if the agent ignores signals", async () => {
     await using user = await createBudgieUser();
-    const { ask, stderr } = await user.start({ sandbox: true, args: ["-verbose"], env: proxy.hostEnv });
+    const { ask, stderr } = await user.serve({ sandbox: true, args: ["-verbose"], env: proxy.hostEnv });
     const cancelling = new AbortController();
     const answer = ask("code-reviewer", { prompt: "[[write at-work: yes]][[fault hang]]" }, cancelling.signal);
     await waitFor(() => existsSync(join(user.workspace, "at-work")));

@@ -22,7 +22,7 @@ afterAll(async () => {
 describe("invoke_parallel", () => {
   it("has each agent work on a copy of its own, and names the paths that both changed", async () => {
     await using user = await createBudgieUser();
-    const { client } = await user.start({ sandbox: true, args: ["--workspace", "copy"] });
+    const { client } = await user.serve({ sandbox: true, args: ["--workspace", "copy"] });
     const run = (script: string) => ({ agent: "shell-worker", prompt: `[[run: ${script}]]` });
     const agents = [
       run("echo one >same.txt; echo >own.txt; ls"),
