@@ -180,7 +180,8 @@ export async function createDockerSession(
     );
     // A process that is just starting would use the volumes after their removal.
     await Promise.allSettled(starting);
-    await Promise.all([standby.close(), processes.stop(), copy.letGo()]);
+    // A start that failed does not wait for the container whose network its process would have joined.
+    await Promise.all([standby.close(), processes.stop(), copy.letGo(), sessionContainer.settled()]);
   }
 
   async function removeResources(lostVolumes: readonly string[]): Promise<void> {

@@ -30,6 +30,8 @@ export type SessionContainer = {
   /** Kills its process, and keeps the container. */
   stop(): Promise<void>;
   isRunning(): Promise<boolean>;
+  /** Resolves once the calls so far have ended, of which one may be creating it with the session's volumes */
+  settled(): Promise<void>;
   /** The run that was seen just now; `undefined` if none was */
   readonly lastRun: () => ContainerRun | undefined;
   /**
@@ -124,6 +126,7 @@ export async function createSessionContainer(
     start: () => inTurn(start),
     stop: () => inTurn(stop),
     isRunning: () => inTurn(async () => note(await findThere(place))),
+    settled: () => inTurn(async () => undefined),
     lastRun,
     lend,
   };

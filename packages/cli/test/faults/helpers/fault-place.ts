@@ -57,7 +57,7 @@ export type FaultPlace = AsyncDisposable & {
   readonly findTurns: () => Promise<readonly ReturnType<Engine["docker"]["getContainer"]>[]>;
   /** The reason why a call is not answered now, or `undefined`; restarts budgie if it has ended */
   readonly trouble: () => Promise<string | undefined>;
-  /** Ends budgie as its client does, and lists its leftovers */
+  /** Ends budgie as its client does, and lists its leftovers; if there are any, also how it ended */
   readonly leftovers: () => Promise<readonly string[]>;
   /** Moves budgie's wall clock, such as by `+2d` */
   readonly setClock: (offset: string) => void;
@@ -149,11 +149,14 @@ export async function createFaultPlace(fault: Fault, second: SecondEngine | unde
     async leftovers() {
       // The garbage of a killed budgie is removed by a sweep of the next one, some time after its first call.
       await waitFor(async () => (await listLeftovers(user, own)).every((name) => !orphans.includes(name)), PATIENCE_MS);
-      for (const { child, ended } of [...others, budgie]) {
+      const endings: string[] = [];
+      for (const { child, ended, stderr } of [...others, budgie]) {
         child.stdin?.end();
-        await ended;
+        const { exitCode } = await ended;
+        endings.push(`budgie exited with ${exitCode} and reported: ${stderr()}`);
       }
-      return listLeftovers(user, own);
+      const left = await listLeftovers(user, own);
+      return left.length === 0 ? left : [...left, ...endings];
     },
     async showAnswers() {
       const { stdout } = await user.command(["runs", "ls", "--json"]);
