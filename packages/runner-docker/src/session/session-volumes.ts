@@ -1,5 +1,6 @@
 import type Docker from "dockerode";
 import { BudgieError, type SessionId } from "@budgie/core";
+import { forEachOf } from "@budgie/core/walk";
 import type { Volume, Volumes } from "@budgie/sandbox/mounts";
 import { listLayers } from "../bases/overlay-volume.ts";
 import { isPlainVolume } from "../engine/find-own.ts";
@@ -40,7 +41,7 @@ export async function createHome(context: SandboxContext, parts: ContainerParts)
   try {
     if ((await findVolume(docker, volumes.home.name)) !== undefined) throw notOurs(session);
     try {
-      await Promise.all([createVolume(docker, volumes.home), createVolume(docker, volumes.auth)]);
+      await forEachOf([volumes.home, volumes.auth], 2, (volume) => createVolume(docker, volume));
       return await createSessionContainer(context, parts);
     } catch (error) {
       pendingRemovals.suspect(error);
