@@ -21,7 +21,7 @@ import { RESULTS, writePage } from "./report/write-page.mjs";
 import { measureSessions } from "./sessions.mjs";
 import { measureStartup } from "./startup.mjs";
 import { traceTurns } from "./trace.mjs";
-import { measureTurns } from "./turns.mjs";
+import { measureLimits, measureTurns } from "./turns.mjs";
 import { measureWorkspace } from "./workspace.mjs";
 
 /** The cases, and their usual rounds. */
@@ -43,17 +43,17 @@ const CASES = {
   log: [measureLog, 9],
 };
 
-/** The cases that need another checkout, or a node for tests, and are no part of "all". */
-const PAIRS = { builds: [measureBuilds, 30], cluster: [measureCluster, 5] };
+/** The cases that need another checkout or a node for tests, or repeat a part of another, and are no part of "all". */
+const OTHERS = { limits: [measureLimits, 5], builds: [measureBuilds, 30], cluster: [measureCluster, 5] };
 
 const args = process.argv.slice(2);
-const name = [...Object.keys(CASES), ...Object.keys(PAIRS), "trace", "all", "page"].includes(args[0])
+const name = [...Object.keys(CASES), ...Object.keys(OTHERS), "trace", "all", "page"].includes(args[0])
   ? args.shift()
   : "turns";
 const given = args[0] === undefined ? undefined : Number(args[0]);
 if (args.length > 1 || !(given === undefined || given >= 1)) {
   console.error(
-    `Expected ${Object.keys({ ...CASES, ...PAIRS }).join(", ")}, trace, page or all, and a number of rounds, got "${args.join(" ")}".`,
+    `Expected ${Object.keys({ ...CASES, ...OTHERS }).join(", ")}, trace, page or all, and a number of rounds, got "${args.join(" ")}".`,
   );
   process.exit(2);
 }
@@ -64,7 +64,7 @@ else process.exitCode = (await measure(name)).over.length === 0 ? 0 : 1;
 
 /** Measures and prints a case. */
 async function measure(title) {
-  const [run, usual] = { ...CASES, ...PAIRS }[title];
+  const [run, usual] = { ...CASES, ...OTHERS }[title];
   const rounds = given ?? usual;
   const began = performance.now();
   const result = await run(rounds);

@@ -13,7 +13,7 @@ const LIMITS = { "sandbox, first turn": 1, "sandbox, follow-up turn": 0.5 };
 
 export const measureTurns = (rounds) =>
   withPlace(async (place) => {
-    const sandboxed = await place.startServer(SANDBOX);
+    const sandboxed = await createSandboxed(place);
     const local = await place.startServer(LOCAL);
     const original = originalDesign(place);
     const runcTurn = await createRuncTurn(place);
@@ -24,19 +24,37 @@ export const measureTurns = (rounds) =>
       "docker run --rm, hardened, no network": () => hardenedRun(place),
       "original design, first turn": original.firstTurn,
       "original design, follow-up turn": original.followUpTurn,
-      "sandbox, first turn": sandboxed.firstTurn,
-      "sandbox, follow-up turn": sandboxed.followUpTurn,
+      ...sandboxed,
       "local, first turn": local.firstTurn,
       "local, follow-up turn": local.followUpTurn,
     };
-    const rested = Object.entries(cases).map(([title, run]) => [title, () => afterReading(run)]);
-    const rows = toRows(await interleave(Object.fromEntries(rested), rounds), () => BASE);
-    return { rows, over: findOver(rows, LIMITS) };
+    return compare(place, cases, rounds);
   });
 
-/** Runs a case after a rest, as all of them do: a virtual machine that has rested runs any program more slowly at first. */
-async function afterReading(run) {
+/** Measures what has a limit alone. */
+export const measureLimits = (rounds) =>
+  withPlace(async (place) =>
+    compare(place, { [BASE]: () => dockerRun(place), ...(await createSandboxed(place)) }, rounds),
+  );
+
+async function createSandboxed(place) {
+  const { firstTurn, followUpTurn } = await place.startServer(SANDBOX);
+  return { "sandbox, first turn": firstTurn, "sandbox, follow-up turn": followUpTurn };
+}
+
+async function compare(place, cases, rounds) {
+  const read = Object.entries(cases).map(([title, run]) => [title, () => afterReading(place, run)]);
+  const rows = toRows(await interleave(Object.fromEntries(read), rounds), () => BASE);
+  return { rows, over: findOver(rows, LIMITS) };
+}
+
+/**
+ * Times a case after its caller has read an answer. Another container runs just before, since a virtual machine that has rested starts any
+ * program more slowly.
+ */
+async function afterReading(place, run) {
   await sleep(READING_MS);
+  await dockerRun(place);
   const began = performance.now();
   await run();
   return [performance.now() - began];
