@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { findProcesses } from "../../../runner-docker/test/turn/find-processes.ts";
 import { waitFor } from "../helpers/start-budgie.ts";
 import { endInTime } from "./helpers/end-in-time.ts";
 import type { Fault } from "./fault.ts";
@@ -56,10 +57,13 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     name: "budgie is killed when the agent on a copy has ended, before its changes are collected",
     on: "engine",
     args: ["--workspace", "copy"],
-    async inject({ call, docker, kill, user }) {
+    async inject({ budgie, call, docker, findTurns, kill, user }) {
       await using ended = await onEngineEvent(docker, { home: user.host.home, event: "die", role: "turn" });
-      const { told } = call();
-      await Promise.race([ended.seen, told]);
+      const { told } = call({ first: "[[sleep 3000]]" });
+      await waitFor(async () => (await findTurns()).some(({ id }) => isAgentAtWork(id)), PATIENCE_MS);
+      // Stopped, it cannot learn of the end.
+      budgie().child.kill("SIGSTOP");
+      await ended.seen;
       await kill();
       expect((await told).end).toBe("cut off");
     },
@@ -180,3 +184,8 @@ export const BUDGIE_FAULTS: readonly Fault[] = [
     },
   },
 ];
+
+function isAgentAtWork(container: string): boolean {
+  const agents = findProcesses("cmdline", "kiro-cli");
+  return findProcesses("cgroup", container).some((pid) => agents.includes(pid));
+}
