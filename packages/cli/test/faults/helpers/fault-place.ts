@@ -82,10 +82,10 @@ export async function createFaultPlace(fault: Fault, second: SecondEngine | unde
   writeFileSync(clock, "+0");
   const endings: (() => void)[] = [];
   const engineEnv = on === "own engine" && second !== undefined ? { DOCKER_HOST: second.host } : toEngineVariables();
-  // Other tests disable the sweep, which would collect what they check.
+  // Other tests disable the sweep, which would collect what they check. A slow engine may create what a killed budgie asked for after the first one.
   const env = {
     TMPDIR: temporary,
-    BUDGIE_SWEEP_EVERY: "10m",
+    BUDGIE_SWEEP_EVERY: "10s",
     ...engineEnv,
     ...(needs === "faketime" ? toFaketimeVariables(clock) : {}),
   };
