@@ -7,6 +7,7 @@ import { findProcesses } from "../../../runner-docker/test/turn/find-processes.t
 import { TEST_IMAGE, waitFor } from "../helpers/start-budgie.ts";
 import type { Fault } from "./fault.ts";
 import type { FaultPlace } from "./helpers/fault-place.ts";
+import { takeName } from "./helpers/take-name.ts";
 
 const run = promisify(execFile);
 
@@ -53,8 +54,7 @@ export const ENGINE_FAULTS: readonly Fault[] = [
     async inject({ call, docker }) {
       const { facts } = await call().told;
       const name = `budgie-session-${String(facts["sessionId"])}`;
-      await docker.getContainer(name).remove({ force: true });
-      const taken = await docker.createContainer({ name, Image: TEST_IMAGE, Entrypoint: ["true"] });
+      const taken = await waitFor(() => takeName(docker, name));
       const again = () => call({ input: { sessionId: facts["sessionId"] } }).told;
       try {
         expect(await again()).toMatchObject({ end: "refused", code: "RUNNER_UNAVAILABLE" });
