@@ -1,4 +1,4 @@
-import { statusOf } from "../../../../runner-docker/src/engine/to-budgie-error.ts";
+import { isNameTaken } from "../../../../runner-docker/src/engine/to-budgie-error.ts";
 import { TEST_IMAGE } from "../../helpers/start-budgie.ts";
 import type { FaultPlace } from "./fault-place.ts";
 
@@ -10,7 +10,7 @@ export async function takeName(docker: FaultPlace["docker"], name: string) {
     .remove({ force: true })
     .catch(() => undefined);
   return docker.createContainer({ name, Image: TEST_IMAGE, Entrypoint: ["true"] }).catch((error: unknown) => {
-    if (statusOf(error) !== 409) throw error;
+    if (!isNameTaken(error)) throw error;
     return undefined;
   });
 }
