@@ -5,9 +5,12 @@ import { openDatabase, type KiroDatabase } from "./kiro-cli/state/open-database.
 /** Creates a Kiro user's `data.sqlite3`, and returns a function that closes it if `wal` kept it open. */
 export function createHostDatabase(file: string, canaries: Canaries, options: HostDatabaseOptions): () => void {
   const database = openDatabase(file, { wal: options.wal });
-  fillState(database, canaries);
-  fillConversations(database, canaries);
-  if (options.login) fillLogin(database, canaries);
+  // One wait for the disk instead of twelve.
+  database.transaction(() => {
+    fillState(database, canaries);
+    fillConversations(database, canaries);
+    if (options.login) fillLogin(database, canaries);
+  })();
   if (!options.wal) database.close();
   // Closing the last connection merges the -wal file, so this one stays open.
   return () => database.close();

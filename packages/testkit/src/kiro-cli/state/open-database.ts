@@ -39,16 +39,18 @@ export function openDatabase(file: string, options: { readonly wal: boolean }): 
   }
 }
 
+/** Runs the missing migrations in one transaction: each that ends waits for the disk, and most tests open a new database. */
 function migrate(database: KiroDatabase): void {
   const done = appliedVersions(database);
-  MIGRATIONS.forEach((sql, version) => {
-    if (done.has(version)) return;
-    database.transaction(() => {
+  if (done.size === MIGRATIONS.length) return;
+  database.transaction(() => {
+    for (const [version, sql] of MIGRATIONS.entries()) {
+      if (done.has(version)) continue;
       database.exec(sql);
       const row = database.prepare("INSERT INTO migrations (version, migration_time) VALUES (?, ?)");
       row.run(version, Math.floor(Date.now() / 1000));
-    })();
-  });
+    }
+  })();
 }
 
 function appliedVersions(database: KiroDatabase): ReadonlySet<number> {
