@@ -100,9 +100,11 @@ export async function createKubernetesRunner(
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(lateError(closeMs)), closeMs).unref();
     const endings = [...sessions.values()].map(async (session) => {
+      // Node warns of more than ten listeners of one signal.
+      const signal = AbortSignal.any([limit.signal]);
       // One that could not be opened has nothing to end.
       const opened = session.catch(() => undefined);
-      await (await orAborted(opened, limit.signal))?.suspend(limit.signal);
+      await (await orAborted(opened, signal))?.suspend(signal);
     });
     const results = await Promise.allSettled([...endings, ...pending, ready.close()]);
     clearTimeout(timer);

@@ -139,6 +139,19 @@ it("a runner that was closed opens nothing, and is closed once", async () => {
   expect(pods.heard.length).toBe(asked);
 });
 
+it("a runner with many sessions is closed without a warning of Node's", async () => {
+  const { runner } = await begin();
+  await Promise.all(Array.from({ length: 12 }, () => runner.openSession(createSessionId())));
+  const warnings: string[] = [];
+  const note = ({ message }: Error) => warnings.push(message);
+  process.on("warning", note);
+  onTestFinished(() => void process.off("warning", note));
+  await runner.close();
+  // Warnings are sent in the next tick.
+  await new Promise(setImmediate);
+  expect(warnings).toEqual([]);
+});
+
 it("a start that waits for its Pod ends with the runner, and so does that Pod", async () => {
   const { pods, runner, start } = await begin({ status: { phase: "Pending" } });
   const starting = start(await runner.openSession(createSessionId()));
